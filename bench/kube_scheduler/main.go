@@ -137,6 +137,17 @@ func (s *store) serve(client *fake.Clientset) {
 	})
 }
 
+// versionClaims gives claims that are written a new version: the scheduler's cache looks at nothing else.
+func versionClaims(client *fake.Clientset) {
+	var version atomic.Int64
+	client.PrependReactor("update", "resourceclaims", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		if claim, is := action.(clienttesting.UpdateAction).GetObject().(*resourcev1.ResourceClaim); is {
+			claim.ResourceVersion = fmt.Sprint(firstVersion + version.Add(1))
+		}
+		return false, nil, nil // the tracker stores it
+	})
+}
+
 func fail(err error) {
 	fmt.Fprintln(os.Stderr, "kube_scheduler:", err)
 	os.Exit(1)
@@ -187,6 +198,8 @@ func read(path string) (pods *store, others []runtime.Object) {
 	return pods, others
 }
 
+const firstVersion = 1 // of claims
+
 // makeClaims does what the resource claim controller does: a claim for each pod that names a template.
 func makeClaims(pods *store, others []runtime.Object) []runtime.Object {
 	templates := map[types.NamespacedName]*resourcev1.ResourceClaimTemplate{}
@@ -209,6 +222,7 @@ func makeClaims(pods *store, others []runtime.Object) []runtime.Object {
 			others = append(others, &resourcev1.ResourceClaim{
 				ObjectMeta: metav1.ObjectMeta{
 					Namespace: pod.Namespace, Name: name, UID: types.UID("claim-" + name), Labels: template.Spec.Labels,
+					ResourceVersion: fmt.Sprint(firstVersion),
 					OwnerReferences: []metav1.OwnerReference{{
 						APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID, Controller: &controller,
 					}},
@@ -274,6 +288,7 @@ func main() {
 	defer stop()
 	client := fake.NewClientset(others...)
 	pods.serve(client)
+	versionClaims(client)
 	metrics.Register()
 	factory := scheduler.NewInformerFactory(client, 0)
 	dynamic := dynamicinformer.NewDynamicSharedInformerFactory(dynamicfake.NewSimpleDynamicClient(clientscheme.Scheme), 0)

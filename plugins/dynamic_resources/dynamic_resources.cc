@@ -3,24 +3,24 @@
 #include "plugins/dynamic_resources/dynamic_resources.h"
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
 #include <string>
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/resource_v1.pb.h"
 #include "berth/columns/node_table.h"
 #include "berth/columns/node_verdicts.h"
-#include "berth/devices/device_explanation.h"
 #include "plugins/dynamic_resources/allocation_score.h"
 #include "plugins/dynamic_resources/claim_hints.h"
 #include "plugins/dynamic_resources/claim_writes.h"
 #include "plugins/dynamic_resources/claims_state.h"
+#include "plugins/dynamic_resources/device_notes.h"
 #include "plugins/dynamic_resources/pod_claims.h"
+#include "plugins/dynamic_resources/returned_devices.h"
 
 namespace berth {
 namespace {
@@ -29,30 +29,10 @@ constexpr StateKey<ClaimsState> kState{"DynamicResources"};
 
 constexpr char kContinued[] = "the search for devices is to be continued";
 
-// Work in steps of 0.2 us: what a node costs in any case, and what one step is of devices that are
-// tried and of what selectors cost.
-constexpr int64_t kStepsOfNode = 4;
-constexpr int64_t kTriesAStep = 8;
-constexpr int64_t kCostAStep = 4;
-
-// For so many classes of claims the allocator's answers are kept, of about so many nodes together:
-// 0.4 KB each.
-constexpr size_t kMostKept = 256;
-constexpr size_t kMostAnswers = size_t{1} << 17;
-
-// So many devices are named in a note for each reason.
-constexpr size_t kMostNamed = 8;
-
-// A search is cut off after a number of steps, not by a clock: the same input has the same result.
-// kube-scheduler tries about so many devices a second.
-constexpr double kStepsASecond = 1e6;
-
-int64_t StepsIn(absl::Duration timeout) {
-  if (timeout <= absl::ZeroDuration()) return std::numeric_limits<int64_t>::max();
-  const double steps = absl::ToDoubleSeconds(timeout) * kStepsASecond;
-  return steps < 1e18 ? std::max<int64_t>(1, static_cast<int64_t>(steps))
-                      : std::numeric_limits<int64_t>::max();
-}
+// So long a preemptor waits for devices that nobody gives back: the controller of claims is slow,
+// or is not there. Then others are evicted.
+constexpr absl::Duration kLongestWait = absl::Minutes(1);
+constexpr absl::Duration kForgotten = absl::Minutes(10);
 
 }  // namespace
 
@@ -68,10 +48,10 @@ absl::StatusOr<std::unique_ptr<Plugin>> DynamicResources::Create(const PluginArg
 
 DynamicResources::DynamicResources(Handle& handle, const DynamicResourcesArgs& args)
     : handle_(handle),
-      max_steps_(StepsIn(args.filter_timeout)),
       preempts_(args.preempt_for_devices),
       scoring_(DeviceScoringNamed(args.device_scoring)),
-      devices_(handle.Shared<ClusterDevices>()) {
+      devices_(handle.Shared<ClusterDevices>()),
+      allocations_(*devices_, args.filter_timeout, scoring_) {
   devices_->SetFeatures(args.Features());
 }
 
@@ -150,91 +130,21 @@ Status DynamicResources::PreFilter(CycleState& state, const PodInfo& pod, const 
                                                          find_class, devices_->inventory()));
     of_pod->positions.push_back(static_cast<int>(i));
   }
-  of_pod->allocations = AllocationsFor(asked.bytes());
+  of_pod->allocations = allocations_.Of(asked.bytes());
   auto data = std::make_unique<ClaimsState>();
   data->pod = std::move(of_pod);
   state.Write(kState, std::move(data));
   return Status::Success();
 }
 
-std::shared_ptr<AllocationsByNode> DynamicResources::AllocationsFor(const std::string& claims) {
-  const auto known = absl::c_find_if(kept_, [&](const auto& kept) { return kept.first == claims; });
-  if (known != kept_.end()) {
-    kept_.splice(kept_.begin(), kept_, known);
-  } else {
-    kept_.emplace_front(claims, std::make_shared<AllocationsByNode>());
-    size_t answers = 0;
-    for (auto kept = kept_.begin(); kept != kept_.end(); ++kept) {
-      const MutexLock lock(kept->second->mutex);
-      answers += kept->second->on_node.size();
-      if (answers <= kMostAnswers) continue;
-      kept_.erase(std::next(kept), kept_.end());
-      break;
-    }
-    if (kept_.size() > kMostKept) kept_.pop_back();
-  }
-  return kept_.front().second;
-}
-
 // --- Which nodes ---------------------------------------------------------------------------------
-
-DynamicResources::AllocationPtr DynamicResources::FindKept(const ClaimsOfPod& claims,
-                                                           const NodeInfo& node) const {
-  AllocationsByNode& kept = *claims.allocations;
-  const MutexLock lock(kept.mutex);
-  const auto known = kept.on_node.find(node.name());
-  if (known == kept.on_node.end() || known->second.node != node.shared_spec() ||
-      known->second.version != devices_->NodeVersion(node.name())) {
-    return nullptr;
-  }
-  return known->second.allocation;
-}
-
-DynamicResources::AllocationPtr DynamicResources::AllocationOn(const ClaimsOfPod& claims,
-                                                               const NodeInfo& node,
-                                                               WorkBudget* budget) const {
-  AllocationPtr known = FindKept(claims, node);
-  if (known != nullptr) return known;
-  AllocationsByNode& kept = *claims.allocations;
-  const uint64_t version = devices_->NodeVersion(node.name());
-  const int64_t cost = devices_->inventory().evaluation_cost();
-  auto made = std::make_shared<const absl::StatusOr<NodeAllocation>>(AllocateDevices(
-      {.inventory = devices_->inventory(),
-       .claims = claims.to_allocate,
-       .is_held = [this](const DeviceId& device) { return devices_->Holds(device); },
-       .consumed = [this](const DeviceId& device) { return devices_->Consumed(device); },
-       .max_steps = max_steps_,
-       .scoring = scoring_},
-      node.name(), node.labels()));
-  if (!made->ok()) return made;
-  if (budget != nullptr) {
-    budget->Spend(kStepsOfNode + (*made)->steps / kTriesAStep +
-                  (devices_->inventory().evaluation_cost() - cost) / kCostAStep);
-  }
-  const MutexLock lock(kept.mutex);
-  kept.on_node.insert_or_assign(node.name(),
-                                AllocationsByNode::OnNode{version, node.shared_spec(), made});
-  return made;
-}
-
-bool DynamicResources::Yields(const ClaimsOfPod& claims, const CycleState& state, int left) {
-  WorkBudget& budget = state.work_budget();
-  AllocationsByNode& kept = *claims.allocations;
-  if (!budget.is_limited() || !budget.IsSpent()) return false;
-  if (left >= std::exchange(kept.left_at_last_yield, left)) {
-    budget.Lift();  // others make more to do than is done
-    return false;
-  }
-  budget.Yield();
-  return true;
-}
 
 absl::StatusOr<DynamicResources::Verdict> DynamicResources::VerdictOn(const ClaimsOfPod& claims,
                                                                       const NodeInfo& node,
                                                                       WorkBudget* budget) const {
   // What is wrong with claims that are to be allocated counts first.
   if (!claims.to_allocate.empty()) {
-    const AllocationPtr shared = AllocationOn(claims, node, budget);
+    const NodeAllocations::Answer shared = allocations_.On(claims, node, budget);
     const absl::StatusOr<NodeAllocation>& allocation = *shared;
     if (!allocation.ok()) return allocation.status();
     const Verdict verdict = VerdictOf(allocation->outcome);
@@ -267,16 +177,7 @@ bool DynamicResources::IsElsewhere(const ClaimsOfPod& claims, const NodeInfo& no
 absl::StatusOr<DynamicResources::Verdict> DynamicResources::VerdictOnReleased(
     const ClaimsState& data, const NodeInfo& node) const {
   const ClaimsOfPod& claims = *data.pod;
-  const absl::StatusOr<NodeAllocation> allocation = AllocateDevices(
-      {.inventory = devices_->inventory(),
-       .claims = claims.to_allocate,
-       .is_held =
-           [&](const DeviceId& device) {
-             return devices_->Holds(device) && !data.released.contains(device);
-           },
-       .consumed = [this](const DeviceId& device) { return devices_->Consumed(device); },
-       .max_steps = max_steps_},
-      node.name(), node.labels());
+  const absl::StatusOr<NodeAllocation> allocation = allocations_.With(data.released, claims, node);
   if (!allocation.ok()) return allocation.status();
   const Verdict verdict = VerdictOf(allocation->outcome);
   if (verdict != Verdict::kFeasible) return verdict;
@@ -285,36 +186,11 @@ absl::StatusOr<DynamicResources::Verdict> DynamicResources::VerdictOnReleased(
 
 // --- Dry runs ------------------------------------------------------------------------------------
 
-// The claims of `changed`, of which it is known by now whether it is gone.
-void DynamicResources::UpdateReleased(ClaimsState& data, const PodInfo& changed) const {
-  std::vector<PodClaim> claims;
-  if (!FindPodClaims(changed, handle_.objects(), claims).ok()) return;
-  for (const PodClaim& used : claims) {
-    const api::ResourceClaimStatus& status = used.claim().status();
-    if (!status.has_allocation()) continue;
-    const bool is_own = absl::c_any_of(data.pod->claims, [&](const PodClaim& own) {
-      return own.object.uid() == used.object.uid();
-    });
-    const bool all_gone = absl::c_all_of(status.reserved_for(), [&](const auto& user) {
-      return data.gone_pods.contains(user.uid());
-    });
-    for (const auto& result : status.allocation().devices().results()) {
-      if (result.admin_access() || !result.share_id().empty()) continue;
-      const DeviceId device = DeviceId::Of(result.driver(), result.pool(), result.device());
-      if (all_gone && !is_own) {
-        data.released.insert(device);
-      } else {
-        data.released.erase(device);
-      }
-    }
-  }
-}
-
 Status DynamicResources::AddPod(CycleState& state, const PodInfo&, const PodInfo& added,
                                 const NodeInfo&) {
   ClaimsState* const data = state.FindMutable(kState);
   if (data == nullptr || data->gone_pods.erase(added.uid()) == 0) return Status::Success();
-  UpdateReleased(*data, added);
+  UpdateReleased(*data, added, handle_);
   return Status::Success();
 }
 
@@ -324,7 +200,7 @@ Status DynamicResources::RemovePod(CycleState& state, const PodInfo&, const PodI
   ClaimsState* const data = state.FindMutable(kState);
   if (data == nullptr) return Status::Success();
   data->gone_pods.insert(removed.uid());
-  UpdateReleased(*data, removed);
+  UpdateReleased(*data, removed, handle_);
   return Status::Success();
 }
 
@@ -375,7 +251,8 @@ Status DynamicResources::FilterNodes(const CycleState& state, const PodInfo& pod
     const NodeInfo& node = nodes.node(row);
     --left;
     if (state.work_budget().IsSpent() && !claims.to_allocate.empty() &&
-        FindKept(claims, node) == nullptr && Yields(claims, state, left)) {
+        allocations_.Find(claims, node) == nullptr &&
+        NodeAllocations::Yields(claims, state, left)) {
       return Status::Error(kContinued);
     }
     const absl::StatusOr<Verdict> verdict = VerdictOn(claims, node, &state.work_budget());
@@ -387,12 +264,35 @@ Status DynamicResources::FilterNodes(const CycleState& state, const PodInfo& pod
   return Status::Success();
 }
 
+// A claim is freed some time after its pods have gone, by its controller. Until then nobody else is
+// evicted.
+bool DynamicResources::WaitsForReturnedDevices(const CycleState& state, const PodInfo& pod,
+                                               const NodeStatuses& statuses) {
+  if (!preempts_) return false;
+  const NodeTable& nodes = handle_.nodes();
+  const NodeRow row = nodes.FindRow(Symbol::Intern(handle_.nominator().NominatedNode(pod)));
+  if (row < 0 || statuses.rejecting_plugin(row) != Symbol::Intern(kName)) return false;
+  const NodeInfo& node = nodes.node(row);
+  absl::flat_hash_set<DeviceId> returned = DevicesOnTheirWayBack(node, *devices_, handle_);
+  if (returned.empty()) return false;
+  CycleState with_these = state.Clone();
+  with_these.FindMutable(kState)->released = std::move(returned);
+  if (!handle_.RunFilterPluginsWithNominatedPods(with_these, pod, node).ok()) return false;
+  const absl::Time now = handle_.clock().Now();
+  absl::erase_if(waits_since_, [now](const auto& wait) { return wait.second + kForgotten < now; });
+  return now < waits_since_.try_emplace(pod.uid(), now).first->second + kLongestWait;
+}
+
 // Which claims were not available is found again from the nodes, and not noted while filtering:
 // verdicts of filters may have been cached.
 Status DynamicResources::PostFilter(CycleState& state, const PodInfo& pod,
                                     const NodeStatuses& statuses, PostFilterResult&) {
   const ClaimsState* const data = state.Find(kState);
   if (data == nullptr) return Status::Unschedulable("no new claims to deallocate");
+  if (WaitsForReturnedDevices(state, pod, statuses)) {
+    return Status::UnschedulableAndUnresolvable(
+        "waiting for the devices of claims that nobody uses any more on the nominated node");
+  }
   const ClaimsOfPod& claims = *data->pod;
   const Symbol own_name = Symbol::Intern(kName);
   const NodeTable& nodes = handle_.nodes();
@@ -423,7 +323,7 @@ absl::StatusOr<int64_t> DynamicResources::Score(const CycleState& state, const P
                                                 const NodeInfo& node) const {
   const ClaimsState* const data = state.Find(kState);
   if (data == nullptr || data->pod->to_allocate.empty()) return 0;
-  const AllocationPtr allocation = AllocationOn(*data->pod, node);
+  const NodeAllocations::Answer allocation = allocations_.On(*data->pod, node);
   if (!allocation->ok()) return allocation->status();
   return ScoreOfAllocation(**allocation, data->pod->to_allocate, scoring_);
 }
@@ -441,10 +341,10 @@ absl::Status DynamicResources::ScoreNodes(const CycleState& state, const PodInfo
   WorkBudget& budget = state.work_budget();
   for (size_t i = 0; i < rows.size(); ++i) {
     const NodeInfo& node = nodes.node(rows[i]);
-    if (budget.IsSpent() && FindKept(*data->pod, node) == nullptr) {
+    if (budget.IsSpent() && allocations_.Find(*data->pod, node) == nullptr) {
       return absl::AbortedError(kContinued);
     }
-    const AllocationPtr allocation = AllocationOn(*data->pod, node, &budget);
+    const NodeAllocations::Answer allocation = allocations_.On(*data->pod, node, &budget);
     if (!allocation->ok()) return allocation->status();
     scores[i] = ScoreOfAllocation(**allocation, data->pod->to_allocate, scoring_);
   }
@@ -485,7 +385,7 @@ Status DynamicResources::ReserveNew(const ClaimsOfPod& claims, absl::string_view
                                     std::vector<ClusterDevices::Allocation>& allocations) const {
   const NodeRow row = handle_.nodes().FindRow(Symbol::Intern(node_name));
   if (row < 0) return Status::Error(absl::StrCat("node \"", node_name, "\" not found"));
-  const AllocationPtr shared = AllocationOn(claims, handle_.nodes().node(row));
+  const NodeAllocations::Answer shared = allocations_.On(claims, handle_.nodes().node(row));
   const absl::StatusOr<NodeAllocation>& allocation = *shared;
   if (!allocation.ok()) return Status::Error(allocation.status());
   if (allocation->outcome != NodeAllocation::Outcome::kAllocated) {
@@ -568,43 +468,9 @@ Status DynamicResources::SignPod(const PodInfo& pod, PodSignature& signature) co
 
 std::vector<NodeNote> DynamicResources::ExplainNode(const CycleState& state, const PodInfo& pod,
                                                     const NodeInfo& node) const {
-  std::vector<NodeNote> notes;
   const ClaimsState* const data = state.Find(kState);
-  if (data == nullptr || data->pod->to_allocate.empty()) return notes;
-  const ClaimsOfPod& claims = *data->pod;
-  for (const PlannedAllocation& planned : ExplainAllocations(state, pod, node)) {
-    std::string text = "gets";
-    for (const auto& result : planned.allocation->devices().results()) {
-      absl::StrAppend(&text, text == "gets" ? " " : ", ", result.request(), " ", result.driver(),
-                      "/", result.pool(), "/", result.device());
-    }
-    notes.push_back({planned.claim, std::move(text)});
-  }
-  const auto is_held = [this](const DeviceId& device) { return devices_->Holds(device); };
-  const AllocationRequest request = {
-      .inventory = devices_->inventory(),
-      .claims = claims.to_allocate,
-      .is_held = is_held,
-      .consumed = [this](const DeviceId& device) { return devices_->Consumed(device); }};
-  for (const RejectedDevices& rejected : ExplainDevices(request, node.name(), node.labels())) {
-    const std::string name = absl::StrCat(claims.claims[claims.positions[rejected.claim]].reference,
-                                          "/", rejected.request, " cannot have");
-    std::string text = absl::StrJoin(
-        rejected.devices.begin(),
-        rejected.devices.begin() +
-            static_cast<std::ptrdiff_t>(std::min(rejected.devices.size(), kMostNamed)),
-        ", ");
-    if (rejected.devices.size() > kMostNamed) {
-      absl::StrAppend(&text, " and ", rejected.devices.size() - kMostNamed, " more");
-    }
-    absl::StrAppend(&text, ": ", rejected.reason);
-    if (!notes.empty() && notes.back().name == name) {
-      absl::StrAppend(&notes.back().text, "; ", text);
-    } else {
-      notes.push_back({name, std::move(text)});
-    }
-  }
-  return notes;
+  if (data == nullptr || data->pod->to_allocate.empty()) return {};
+  return NotesOnDevices(*data->pod, ExplainAllocations(state, pod, node), *devices_, node);
 }
 
 std::vector<PlannedAllocation> DynamicResources::ExplainAllocations(const CycleState& state,
@@ -616,7 +482,7 @@ std::vector<PlannedAllocation> DynamicResources::ExplainAllocations(const CycleS
   const ClaimsOfPod& claims = *data->pod;
   const absl::StatusOr<Verdict> verdict = VerdictOn(claims, node);
   if (!verdict.ok() || *verdict != Verdict::kFeasible) return planned;
-  const AllocationPtr shared = AllocationOn(claims, node);
+  const NodeAllocations::Answer shared = allocations_.On(claims, node);
   const absl::StatusOr<NodeAllocation>& allocation = *shared;
   for (size_t i = 0; i < claims.positions.size(); ++i) {
     auto result = AllocationResultOf(*allocation, claims.to_allocate, static_cast<int>(i));

@@ -4,15 +4,15 @@
 #define BERTH_PLUGINS_DYNAMIC_RESOURCES_DYNAMIC_RESOURCES_H_
 
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "berth/devices/device_allocator.h"
 #include "berth/extensions/explain.h"
 #include "berth/extensions/waiting.h"
@@ -31,10 +31,10 @@
 #include "berth/incremental/sign.h"
 #include "plugins/dynamic_resources/cluster_devices.h"
 #include "plugins/dynamic_resources/dynamic_resources_args.h"
+#include "plugins/dynamic_resources/node_allocations.h"
 
 namespace berth {
 
-struct AllocationsByNode;
 struct ClaimsOfPod;
 struct ClaimsState;
 
@@ -75,7 +75,8 @@ class DynamicResources final : public Plugin,
   Status FilterNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                      NodeVerdicts& verdicts) const override;
   // Deallocates a claim whose devices are on none of the filtered nodes and that no other pod has
-  // reserved. An explanation only says so.
+  // reserved. An explanation only says so. UnschedulableAndUnresolvable, so that nobody else is
+  // evicted, while a preemptor's devices are on their way back.
   Status PostFilter(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
                     PostFilterResult&) override;
   // For each prioritised list the more, the earlier in the list what the node can give is. Among
@@ -135,17 +136,10 @@ class DynamicResources final : public Plugin,
   static bool IsElsewhere(const ClaimsOfPod& claims, const NodeInfo& node);
   // The verdict in a dry run in which claims gave devices back.
   absl::StatusOr<Verdict> VerdictOnReleased(const ClaimsState& data, const NodeInfo& node) const;
-  void UpdateReleased(ClaimsState& data, const PodInfo& changed) const;
-  // What the claims get that have no devices yet.
-  using AllocationPtr = std::shared_ptr<const absl::StatusOr<NodeAllocation>>;
-  AllocationPtr AllocationOn(const ClaimsOfPod& claims, const NodeInfo& node,
-                             WorkBudget* budget = nullptr) const;
-  // What is kept for pods whose claims ask for the same; the last few are.
-  std::shared_ptr<AllocationsByNode> AllocationsFor(const std::string& claims);
-  // What is kept of the node and still holds, or null.
-  AllocationPtr FindKept(const ClaimsOfPod& claims, const NodeInfo& node) const;
-  // Whether the search for devices is to yield, with so many nodes left of those to be filtered.
-  static bool Yields(const ClaimsOfPod& claims, const CycleState& state, int left);
+  // Whether a preemptor fits on its nominated node once claims there have lost their devices of
+  // which no user is left; for a minute.
+  bool WaitsForReturnedDevices(const CycleState& state, const PodInfo& pod,
+                               const NodeStatuses& statuses);
   // Whether the classes of a claim exist.
   Status CheckClasses(const api::ResourceClaim& claim) const;
 
@@ -154,12 +148,11 @@ class DynamicResources final : public Plugin,
                     std::vector<ClusterDevices::Allocation>& allocations) const;
 
   Handle& handle_;
-  const int64_t max_steps_;
   const bool preempts_;
   const DeviceScoring scoring_;
   const std::shared_ptr<ClusterDevices> devices_;
-  // By what the claims ask for, the last one used first.
-  std::list<std::pair<std::string, std::shared_ptr<AllocationsByNode>>> kept_;
+  NodeAllocations allocations_;
+  absl::flat_hash_map<std::string, absl::Time> waits_since_;  // for returned devices, by uid
 };
 
 }  // namespace berth

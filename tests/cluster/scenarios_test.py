@@ -45,8 +45,6 @@ LEFT_OUT = {
     "item_01c_min_member_with_its_pods": "changes two objects at once",
     "item_04_gang_preempts_across_nodes": TIME,  # victims go at once
     "item_23_lost_work": TIME,  # checkpoints have a date
-    # The claim controller frees a claim some time after its pod has gone (docs/dra.md).
-    "claim_is_preempted": "takes the controller of claims to be as fast as the scheduler",
     "gpu_memory_shares": "adds a node and the pods on it at once, which come one after the other",
 }
 # Their pods or nodes are tried in the order in which they come. A scheduler that starts later finds them in that of their names.

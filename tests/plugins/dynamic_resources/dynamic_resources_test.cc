@@ -414,6 +414,47 @@ TEST(DynamicResourcesTest, PostFilterDeallocatesWhatIsInTheWay) {
   EXPECT_TRUE(world.Claim("used").status().has_allocation());
 }
 
+// The pod was evicted from n0, and its claim's controller has not got there yet.
+TEST(DynamicResourcesTest, APreemptorWaitsForTheDevicesOfPodsThatHaveGone) {
+  DynamicResourcesArgs args;
+  args.preempt_for_devices = true;
+  const PodPtr user = PodOf({"theirs"}, "q");
+  const auto post_filter = [&](const std::vector<NodeInfo>& nodes, absl::string_view nominated_to,
+                               absl::Duration later) {
+    FakeHandle handle(nodes,
+                      Objects(kClass + SliceOf("n0", 1) + SliceOf("n1", 1) +
+                              ClaimOf("theirs", kOne, AllocatedOn("n0", {"q"})) + ClaimOf("mine")));
+    DynamicResources plugin(handle, args);
+    handle.AddFilter(&plugin, &plugin);
+    const PodPtr pod = PodOf({"mine"});
+    if (!nominated_to.empty()) handle.fake_nominator().Nominate(pod, nominated_to);
+    Status status;
+    for (const absl::Duration passed : {absl::ZeroDuration(), later}) {
+      handle.fake_clock().Advance(passed);
+      CycleState state;
+      PreFilterResult narrowed;
+      EXPECT_TRUE(plugin.PreFilter(state, *pod, handle.nodes(), narrowed).ok());
+      PostFilterResult result;
+      status = plugin.PostFilter(state, *pod, OwnStatuses(), result);
+      EXPECT_FALSE(result.nominated_node.has_value());  // stays
+    }
+    return status;
+  };
+  const NodeInfo n0 = MakeNode().Name("n0").Info(), n1 = MakeNode().Name("n1").Info();
+  NodeInfo used = n0;
+  used.AddPod(user);
+  const Status waits = Status::UnschedulableAndUnresolvable(
+      "waiting for the devices of claims that nobody uses any more on the nominated node");
+  const Status does_not = Status::Unschedulable("still not schedulable");
+  EXPECT_EQ(post_filter({n0, n1}, "n0", absl::Seconds(59)), waits);
+  EXPECT_EQ(post_filter({n0, n1}, "n0", absl::Seconds(60)), does_not);  // for ever
+  EXPECT_EQ(post_filter({n0, n1}, "", absl::Seconds(1)), does_not);
+  EXPECT_EQ(post_filter({n0, n1}, "n1", absl::Seconds(1)), does_not);
+  EXPECT_EQ(post_filter({used, n1}, "n0", absl::Seconds(1)), does_not);
+  args.preempt_for_devices = false;
+  EXPECT_EQ(post_filter({n0, n1}, "n0", absl::Seconds(1)), does_not);
+}
+
 TEST(DynamicResourcesTest, IsQueuedAgainWhenItsClaimsOrDevicesChange) {
   World world(ClaimOf("c") + ClaimOf("e"));
   const PodPtr pod = PodOf({"c"});

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an explanation says of the devices of a node.
+#ifndef BERTH_PLUGINS_DYNAMIC_RESOURCES_DEVICE_NOTES_H_
+#define BERTH_PLUGINS_DYNAMIC_RESOURCES_DEVICE_NOTES_H_
+
+#include <vector>
+
+#include "absl/types/span.h"
+#include "berth/extensions/explain.h"
+#include "berth/framework/node_info.h"
+#include "plugins/dynamic_resources/claims_state.h"
+#include "plugins/dynamic_resources/cluster_devices.h"
+
+namespace berth {
+
+// By claim the devices that it would get, as `planned`; by request which devices are out of the
+// question, and why: "gpu-0, gpu-1: selector #0: EXPRESSION".
+std::vector<NodeNote> NotesOnDevices(const ClaimsOfPod& claims,
+                                     absl::Span<const PlannedAllocation> planned,
+                                     const ClusterDevices& devices, const NodeInfo& node);
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_DYNAMIC_RESOURCES_DEVICE_NOTES_H_

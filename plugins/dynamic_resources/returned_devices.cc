@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of returned_devices.h.
+#include "plugins/dynamic_resources/returned_devices.h"
+
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/string_view.h"
+#include "berth/api/node_selector.h"
+#include "berth/api/resource_v1.pb.h"
+#include "berth/columns/node_table.h"
+#include "plugins/dynamic_resources/pod_claims.h"
+
+namespace berth {
+namespace {
+
+// Of the devices that the claim has for itself.
+template <class Visit>
+void ForEachDevice(const api::ResourceClaimStatus& status, Visit visit) {
+  for (const auto& result : status.allocation().devices().results()) {
+    if (result.admin_access() || !result.share_id().empty()) continue;
+    visit(DeviceId::Of(result.driver(), result.pool(), result.device()));
+  }
+}
+
+bool HasPod(const NodeInfo& node, absl::string_view uid) {
+  return absl::c_any_of(node.pods(), [&](const auto& pod) { return pod->uid() == uid; });
+}
+
+}  // namespace
+
+void UpdateReleased(ClaimsState& data, const PodInfo& changed, const Handle& handle) {
+  std::vector<PodClaim> claims;
+  if (!FindPodClaims(changed, handle.objects(), claims).ok()) return;
+  for (const PodClaim& used : claims) {
+    const api::ResourceClaimStatus& status = used.claim().status();
+    if (!status.has_allocation()) continue;
+    const bool is_own = absl::c_any_of(data.pod->claims, [&](const PodClaim& own) {
+      return own.object.uid() == used.object.uid();
+    });
+    const bool all_gone = absl::c_all_of(status.reserved_for(), [&](const auto& user) {
+      return data.gone_pods.contains(user.uid());
+    });
+    ForEachDevice(status, [&](const DeviceId& device) {
+      if (all_gone && !is_own) {
+        data.released.insert(device);
+      } else {
+        data.released.erase(device);
+      }
+    });
+  }
+}
+
+absl::flat_hash_set<DeviceId> DevicesOnTheirWayBack(const NodeInfo& node,
+                                                    const ClusterDevices& devices,
+                                                    const Handle& handle) {
+  absl::flat_hash_set<DeviceId> returned;
+  for (const Object* const claim : handle.objects().List(Kind::kResourceClaim)) {
+    const api::ResourceClaimStatus& status = claim->As<api::ResourceClaim>().status();
+    if (!status.has_allocation() || status.reserved_for().empty()) continue;
+    if (devices.InFlight(claim->uid()) != nullptr) continue;  // somebody joins it
+    const absl::StatusOr<NodeSelector> selector =
+        NodeSelector::Create(status.allocation().node_selector(), "nodeSelectorTerms");
+    const auto can_be_used_on = [&](const NodeInfo& other) {
+      return !status.allocation().has_node_selector() ||
+             (selector.ok() && selector->Matches(other.labels(), other.name()));
+    };
+    if (!can_be_used_on(node)) continue;
+    const auto has_user = [&](const NodeInfo& other) {
+      return can_be_used_on(other) && absl::c_any_of(status.reserved_for(), [&](const auto& user) {
+               return HasPod(other, user.uid());
+             });
+    };
+    bool is_used = has_user(node);
+    const NodeTable& nodes = handle.nodes();
+    for (NodeRow row = 0; row < nodes.size() && !is_used; ++row)
+      is_used = has_user(nodes.node(row));
+    if (is_used) continue;
+    ForEachDevice(status, [&](const DeviceId& device) { returned.insert(device); });
+  }
+  return returned;
+}
+
+}  // namespace berth

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Devices that claims give back because their pods go: in a dry run, and after an eviction.
+#ifndef BERTH_PLUGINS_DYNAMIC_RESOURCES_RETURNED_DEVICES_H_
+#define BERTH_PLUGINS_DYNAMIC_RESOURCES_RETURNED_DEVICES_H_
+
+#include "absl/container/flat_hash_set.h"
+#include "berth/devices/device_id.h"
+#include "berth/framework/handle.h"
+#include "berth/framework/node_info.h"
+#include "berth/framework/pod_info.h"
+#include "plugins/dynamic_resources/claims_state.h"
+#include "plugins/dynamic_resources/cluster_devices.h"
+
+namespace berth {
+
+// In a dry run: brings data.released up to date with the claims of `changed`, of which
+// data.gone_pods says by now whether it is gone. The pod's own claims and shares of devices are not
+// released.
+void UpdateReleased(ClaimsState& data, const PodInfo& changed, const Handle& handle);
+
+// The devices of claims of which no user runs any more on any node where the claim can be used, as
+// far as `node` is one of these. Their controller is about to take the allocations away. Reads all
+// claims.
+absl::flat_hash_set<DeviceId> DevicesOnTheirWayBack(const NodeInfo& node,
+                                                    const ClusterDevices& devices,
+                                                    const Handle& handle);
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_DYNAMIC_RESOURCES_RETURNED_DEVICES_H_
