@@ -2,7 +2,8 @@
 // What does it cost a cycle over 5,000 nodes that one Filter and Score plugin is in another
 // process? Here it is in another thread of this process, behind a Unix socket: the bytes and the
 // switches are the same. Set BERTH_REMOTE to the address of a process that serves TaintToleration,
-// such as examples/builtins of the SDK for Go, to measure that.
+// such as examples/builtins of the SDK for Go, to measure that. The CPU time is that of this
+// process. BM_Cycle* are whole cycles of the default profile, with the plugin besides and without.
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
@@ -14,39 +15,71 @@
 #include "absl/strings/str_cat.h"
 #include "berth/builtin_plugins.h"
 #include "berth/columns/node_verdicts.h"
+#include "berth/configuration.h"
 #include "berth/framework/filter.h"
 #include "berth/framework/prefilter.h"
 #include "berth/framework/score.h"
 #include "berth/remote_plugins.h"
+#include "berth/simulation.h"
 #include "berth/testing/fake_handle.h"
+#include "berth/testing/objects.h"
 
 namespace berth::testing {
 namespace {
 
 constexpr int kNodes = 5000;
+constexpr int kCycles = 1000;
+constexpr int kWarmUp = 10;
+
+void OfCycles(benchmark::internal::Benchmark* benchmark) {
+  benchmark->Iterations(kCycles)
+      ->Unit(benchmark::kMicrosecond)
+      ->MeasureProcessCPUTime()
+      ->UseRealTime();
+}
+
+NodeBuilder MakeOneNode(int i) {
+  NodeBuilder node = MakeNode().Name(absl::StrCat("n", i)).Capacity("cpu", "8").Pods(110);
+  if (i % 3 == 0) node.Taint("team", absl::StrCat(i % 7), TaintEffect::kNoSchedule);
+  if (i % 5 == 0) node.Taint("spot", "true", TaintEffect::kPreferNoSchedule);
+  return node;
+}
+
+// What serves TaintToleration.
+class Process {
+ public:
+  Process() {
+    const char* const given = std::getenv("BERTH_REMOTE");
+    address_ = given != nullptr ? given : absl::StrCat("unix:/tmp/berth-bench-", getpid(), ".sock");
+    if (given != nullptr) return;
+    server_ = PluginServer::Start({.registration = *BuiltinRegistry()->Find("TaintToleration"),
+                                   .is_signed = true,
+                                   .signature = {"spec.tolerations"},
+                                   .depends_on = {"NodeTaints"},
+                                   .normalization = ScoreDirection::kLowerIsBetter},
+                                  {.address = address_})
+                  .value();
+  }
+  const std::string& address() const { return address_; }
+
+ private:
+  std::string address_;
+  std::unique_ptr<PluginServer> server_;
+};
 
 class Stage {
  public:
   Stage() : handle_(Nodes()), registry_(BuiltinRegistry().value()) {
-    const char* const given = std::getenv("BERTH_REMOTE");
-    address_ = given != nullptr ? given : absl::StrCat("unix:/tmp/berth-bench-", getpid(), ".sock");
-    if (given == nullptr) {
-      server_ = PluginServer::Start({.registration = *registry_.Find("TaintToleration"),
-                                     .is_signed = true,
-                                     .signature = {"spec.tolerations"},
-                                     .depends_on = {"NodeTaints"},
-                                     .normalization = ScoreDirection::kLowerIsBetter},
-                                    {.address = address_})
-                    .value();
-    }
     const PluginRegistration remote = WithRemotePlugin("Remote");
     const PluginArgs args =
-        PluginArgs::Parse(absl::StrCat("{deadline: 20s, address: '", address_, "'}"), *remote.args)
+        PluginArgs::Parse(absl::StrCat("{deadline: 20s, address: '", process_.address(), "'}"),
+                          *remote.args)
             .value();
     remote_ = remote.factory(args, handle_).value();
     local_ = registry_.Find("TaintToleration")->factory(PluginArgs(), handle_).value();
     for (NodeRow row = 0; row < kNodes; ++row) rows_.push_back(row);
     scores_.resize(kNodes);
+    Cycle(*remote_, *MakePod().Name("first").Obj());  // connects, and tells the nodes
   }
 
   // PreFilter, Filter and Score of one pod, as a cycle calls them, and the confirmation of a node.
@@ -73,19 +106,13 @@ class Stage {
  private:
   static std::vector<NodeInfo> Nodes() {
     std::vector<NodeInfo> nodes;
-    for (int i = 0; i < kNodes; ++i) {
-      NodeBuilder node = MakeNode().Name(absl::StrCat("n", i)).Capacity("cpu", "8").Pods(110);
-      if (i % 3 == 0) node.Taint("team", absl::StrCat(i % 7), TaintEffect::kNoSchedule);
-      if (i % 5 == 0) node.Taint("spot", "true", TaintEffect::kPreferNoSchedule);
-      nodes.push_back(node.Info());
-    }
+    for (int i = 0; i < kNodes; ++i) nodes.push_back(MakeOneNode(i).Info());
     return nodes;
   }
 
   FakeHandle handle_;
   Registry registry_;
-  std::string address_;
-  std::unique_ptr<PluginServer> server_;
+  Process process_;
   std::unique_ptr<Plugin> remote_, local_;
   std::vector<NodeRow> rows_;
   std::vector<int64_t> scores_;
@@ -106,26 +133,76 @@ std::vector<std::shared_ptr<const PodInfo>> NewPods(int count) {
 
 void BM_InProcess(benchmark::State& state) {
   Stage stage;
-  const auto pods = NewPods(2000);
+  const auto pods = NewPods(kCycles);
   size_t next = 0;
   for (auto _ : state) stage.Cycle(stage.local(), *pods[next++ % pods.size()]);
 }
-BENCHMARK(BM_InProcess)->Iterations(2000)->Unit(benchmark::kMicrosecond)->UseRealTime();
+BENCHMARK(BM_InProcess)->Apply(OfCycles);
 
 void BM_RemoteNeverSeen(benchmark::State& state) {
   Stage stage;
-  const auto pods = NewPods(2000);
+  const auto pods = NewPods(kCycles);
   size_t next = 0;
   for (auto _ : state) stage.Cycle(stage.remote(), *pods[next++]);
 }
-BENCHMARK(BM_RemoteNeverSeen)->Iterations(2000)->Unit(benchmark::kMicrosecond)->UseRealTime();
+BENCHMARK(BM_RemoteNeverSeen)->Apply(OfCycles);
 
 void BM_RemoteRemembered(benchmark::State& state) {
   Stage stage;
   const auto pods = NewPods(1);
   for (auto _ : state) stage.Cycle(stage.remote(), *pods[0]);
 }
-BENCHMARK(BM_RemoteRemembered)->Iterations(2000)->Unit(benchmark::kMicrosecond)->UseRealTime();
+BENCHMARK(BM_RemoteRemembered)->Apply(OfCycles);
+
+// Whole cycles, one pod after another: with pods of which each is of a class of its own, or all of
+// one; with the remote plugin in the profile, or without it.
+void Cycles(benchmark::State& state, bool is_remote, bool is_new) {
+  const Process process;
+  const Registry registry = BuiltinRegistry({WithRemotePlugin("Remote")}).value();
+  std::string configuration =
+      "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration";
+  if (is_remote) {
+    absl::StrAppend(&configuration,
+                    ", profiles: [{plugins: {multiPoint: {enabled: [{name: Remote, weight: 2}]}}, "
+                    "pluginConfig: [{name: Remote, args: {kind: RemotePluginArgs, deadline: 20s, "
+                    "startTimeout: 60s, address: '",
+                    process.address(), "'}}]}]");
+  }
+  LoadedConfiguration loaded =
+      ParseConfiguration(absl::StrCat(configuration, "}"), "bench.yaml", registry);
+  std::vector<Object> objects;
+  for (int i = 0; i < kNodes; ++i) objects.push_back(MakeOneNode(i).Object());
+  const auto simulation = Simulation::Create({.configuration = std::move(loaded.configuration),
+                                              .registry = &registry,
+                                              .objects = std::move(objects)});
+  std::vector<Object> pods;
+  for (int i = 0; i < kCycles + kWarmUp; ++i) {
+    pods.push_back(
+        MakePod()
+            .Name(absl::StrCat("p", i))
+            .Toleration("team", absl::StrCat("x", is_new ? i : 0), TaintEffect::kNoSchedule)
+            .Request("cpu", "1m")
+            .Object());
+  }
+  size_t next = 0;
+  const auto place = [&] {
+    (*simulation)->cluster().Set(pods[next++]);
+    (*simulation)->RunUntilIdle();
+  };
+  while (next < kWarmUp) place();
+  for (auto _ : state) place();
+  if ((*simulation)->cluster().Bindings().size() != next) std::abort();
+  state.counters["questions"] =
+      static_cast<double>((*simulation)->scheduler().PluginCounters()["Remote/questions"]);
+}
+void BM_CycleNewWithout(benchmark::State& state) { Cycles(state, false, true); }
+void BM_CycleNewRemote(benchmark::State& state) { Cycles(state, true, true); }
+void BM_CycleKnownWithout(benchmark::State& state) { Cycles(state, false, false); }
+void BM_CycleKnownRemote(benchmark::State& state) { Cycles(state, true, false); }
+BENCHMARK(BM_CycleNewWithout)->Apply(OfCycles);
+BENCHMARK(BM_CycleNewRemote)->Apply(OfCycles);
+BENCHMARK(BM_CycleKnownWithout)->Apply(OfCycles);
+BENCHMARK(BM_CycleKnownRemote)->Apply(OfCycles);
 
 }  // namespace
 }  // namespace berth::testing

@@ -117,6 +117,45 @@ def claim_template(name, gpus, at_least_gib):
             "spec": {"spec": {"devices": {"requests": [{"name": "gpu", "exactly": exactly}]}}}}
 
 
+# The partitions of an A100 of 40 GB by NVIDIA's MIG user guide: of each profile its multiprocessors, its slices of memory
+# and the slices where it may begin.
+MIG_PROFILES = {"1g.5gb": (14, 1, range(7)), "2g.10gb": (28, 2, (0, 2, 4)), "3g.20gb": (42, 4, (0, 4)),
+                "4g.20gb": (56, 4, (0,)), "7g.40gb": (98, 8, (0,))}
+
+
+def mig_slices(on, gpus):
+    """The GPUs of a node, each whole and in all its partitions, which share counters as NVIDIA's DRA driver has them."""
+    def consumed(gpu, multiprocessors, slices):
+        counters = {"multiprocessors": {"value": str(multiprocessors)},
+                    **{f"memory-slice-{i}": {"value": "1"} for i in slices}}
+        return [{"counterSet": f"gpu-{gpu}-counters", "counters": counters}]
+
+    def device(name, gpu, profile, multiprocessors, slices):
+        return {"name": name, "attributes": {"profile": {"string": profile}},
+                "consumesCounters": consumed(gpu, multiprocessors, slices)}
+
+    def slice_of(name, **more):
+        return {"apiVersion": DEVICE_API, "kind": "ResourceSlice", "metadata": {"name": f"{on}-{name}"},
+                "spec": {"driver": DEVICE_DRIVER, "nodeName": on,
+                         "pool": {"name": on, "generation": 1, "resourceSliceCount": gpus + 1}, **more}}
+
+    counters = {"multiprocessors": {"value": "98"}, **{f"memory-slice-{i}": {"value": "1"} for i in range(8)}}
+    yield slice_of("counters", sharedCounters=[{"name": f"gpu-{gpu}-counters", "counters": counters} for gpu in range(gpus)])
+    for gpu in range(gpus):
+        devices = [device(f"gpu-{gpu}", gpu, "gpu", 98, range(8))]
+        for profile, (multiprocessors, length, begins) in MIG_PROFILES.items():
+            devices += (device(f"gpu-{gpu}-mig-{profile.replace('.', '-')}-{begin}", gpu, profile, multiprocessors,
+                               range(begin, begin + length)) for begin in begins)
+        yield slice_of(f"gpu-{gpu}", devices=devices)
+
+
+def profile_template(name, profile, count=1):
+    exactly = {"deviceClassName": DEVICE_DRIVER, "allocationMode": "ExactCount", "count": count,
+               "selectors": [{"cel": {"expression": f'device.attributes["{DEVICE_DRIVER}"].profile == "{profile}"'}}]}
+    return {"apiVersion": DEVICE_API, "kind": "ResourceClaimTemplate", "metadata": {"name": name, "namespace": "default"},
+            "spec": {"spec": {"devices": {"requests": [{"name": "gpu", "exactly": exactly}]}}}}
+
+
 def claiming(template):
     """The fields of a pod that has a claim of the template."""
     return {"resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": template}]}

@@ -2,13 +2,12 @@
 // berth_pauses CONFIGURATION CLUSTER [N]: schedules a cluster as `berth simulate` does and prints,
 // as JSON, how long the scheduling thread needed at most from the end of one attempt, or its stop
 // (AttemptRecord::yielded), which counts as one here, to the next: the attempt and all that is done
-// in between, bindings and events included. In time on
-// the processor, and of each attempt the least of three runs, which go alike: what is left is the
-// scheduler's own doing, mostly. Each run is in a process of its own, so that it has to ask the
-// system for memory as any scheduler that was just started. With N, every Nth node is lost at once
-// when nothing more is due: where there are N zones in turn, all of one. Their pods are gone too,
-// and as many like them come. When that is over, other nodes come in the place of those that were
-// lost, all at once, and as many more pods.
+// in between, bindings and events included. In time on the processor, and of each attempt the least
+// of three runs, which go alike: what is left is the scheduler's own doing, mostly. Each run is in
+// a process of its own, so that it has to ask the system for memory as any scheduler that was just
+// started. With N, every Nth node is lost at once when nothing more is due: where there are N zones
+// in turn, all of one. Their pods are gone too, and as many like them come. When that is over,
+// other nodes come in the place of those that were lost, all at once, and as many more pods.
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -7,8 +7,8 @@ import collections
 import itertools
 
 from manifests import (GPU, GROUP_LABEL, KOORDINATOR_GANG, ZONE, bound_volume, claim_template, claiming, cluster_quota,
-                       csi_node, device_class, elastic_quota, gpu_node, gpu_pod, kubernetes_pod_group, moment,
-                       namespace, node, pod, pod_group, requests_of, resource_slice,
+                       csi_node, device_class, elastic_quota, gpu_node, gpu_pod, kubernetes_pod_group, mig_slices,
+                       moment, namespace, node, pod, pod_group, profile_template, requests_of, resource_slice,
                        share_of_gpu_node, using)
 
 Size = collections.namedtuple("Size", "nodes pods placed groups permit", defaults=(500, 10))
@@ -457,6 +457,28 @@ def claims(templates):
     return objects
 
 
+# What pods of claims_of_slices() ask for: a profile, or some whole GPUs, and how many GPUs that is.
+SLICES_WANTED = {"one": ("1g.5gb", 1, 1 / 7), "two": ("2g.10gb", 1, 2 / 7), "three": ("3g.20gb", 1, 3 / 7),
+                 "four": ("4g.20gb", 1, 4 / 7), "whole": ("gpu", 1, 1), "whole-2": ("gpu", 2, 2),
+                 "whole-4": ("gpu", 4, 4), "whole-8": ("gpu", 8, 8)}
+
+
+def claims_of_slices(size, rng):
+    """Pods with claims for slices of GPUs, and for one to eight whole ones, in a mix that the seed draws"""
+    yield namespace("default")
+    yield device_class()
+    for name in numbered("node", size.nodes, 5):
+        yield node(name, cpu="96", memory="1024Gi")
+        yield from mig_slices(name, 8)
+    for name, (profile, count, _) in SLICES_WANTED.items():
+        yield profile_template(name, profile, count)
+    # Each kind has about its drawn part of the GPUs that are asked for.
+    weights = [rng.random() / gpus for _, _, gpus in SLICES_WANTED.values()]
+    for name, wanted in zip(numbered("pod", size.pods), rng.choices(list(SLICES_WANTED), weights, k=size.pods)):
+        minutes = 1 + int(rng.expovariate(1 / 30))
+        yield pod(name, labels={"wants": wanted}, annotations={"simulation.berth/run-time": f"{minutes}m"}, **claiming(wanted))
+
+
 def draw_gangs(count, gpus_wanted, rng):
     """[(members, GPUs of each)] of `count` gangs that together ask for about `gpus_wanted`."""
     members = [rng.choice((8, 8, 8, 12, 16, 16, 24, 32, 48, 64)) for _ in range(count)]
@@ -648,6 +670,7 @@ WORKLOADS = {
     "claims": Workload(claims(1), Size(5000, 10000, 0), "default"),
     "claims-mixed": Workload(claims(40), Size(5000, 10000, 0), "default"),
     "claims-unalike": Workload(claims(10000), Size(5000, 10000, 0), "default"),
+    "claims-slices": Workload(claims_of_slices, Size(100, 2000, 0), "claims-slices"),
     "gpu-mixed": Workload(gpu_pods, Size(1000, 2000, 0), "gpu-binpack"),
     "gang": Workload(gangs(0.9), Size(1000, 0, 0), "coscheduling"),
     "gang-contended": Workload(gangs(1.5), Size(1000, 0, 0), "coscheduling"),

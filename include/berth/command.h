@@ -10,7 +10,7 @@
 namespace berth {
 
 // Runs `berth run|validate|explain|simulate|completion|version|help ...` with the built-in plugins
-// and `plugins` on top. Help and messages go by the name in argv[0]. Prints results on standard
+// and `plugins` on top. Help and messages use the name in argv[0]. Prints results on standard
 // output, problems on standard error. Returns the exit status: 0 done, 1 the input is at fault, or
 // a scenario does not hold, or the output cannot be written, 2 usage, 130 interrupted. `run`
 // returns 0 after SIGTERM or SIGINT, and ends the process with 1 when its lease is lost.

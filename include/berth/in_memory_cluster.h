@@ -4,7 +4,6 @@
 #ifndef BERTH_IN_MEMORY_CLUSTER_H_
 #define BERTH_IN_MEMORY_CLUSTER_H_
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -20,8 +19,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "absl/types/span.h"
-#include "berth/api/identity_map.h"
+#include "berth/api/identity.h"
 #include "berth/api/symbol.h"
 #include "berth/clock.h"
 #include "berth/cluster.h"
@@ -32,15 +30,16 @@
 namespace berth {
 
 class Admission;
-class Chance;
+class BindingFaults;
 class ClusterObjects;
-class DisruptionController;
-class ResourceClaimController;
-class VolumeController;
+class Controllers;
+class StoredObjects;
+class WatchStream;
+struct StoredObject;
+struct StoredPodState;
 namespace api {
 class Pod;
 }
-class WatchStream;
 
 // Behaves as an API server with well-behaved kubelets behind it: a bound pod runs, for as long as
 // its annotation "simulation.berth/run-time" says ("90s"; without one for ever); an evicted one is
@@ -153,39 +152,20 @@ class InMemoryCluster final : public Cluster, public PrefetchingCluster {
   void Record(RecordedEvent event) override;
 
  private:
-  // What is asked of a pod at every turn.
-  struct PodState {
-    explicit PodState(const api::Pod& pod);
-    PodState() = default;
-    bool on_node = false, leaving = false, ended = false;
-    absl::Duration run_time = absl::InfiniteDuration();  // once it is on a node
-  };
-  struct Stored {
-    Object object;
-    uint64_t order;
-    PodState pod;  // if it is one
-  };
-  using Store = IdentityMap<Stored, ByKey>;
-
-  // What faults make of one binding.
-  struct BindFate {
-    BindFault fault;
-    absl::Duration delay_before, delay_after;
-    bool refused = false;
-    bool answer_lost = false;
-  };
   // A pod that ends by itself at some time, or is gone then.
   struct End {
     IdentityPtr pod;
     enum class Kind { kFinished, kDeleted } kind;
   };
 
+  class ControllerObjects;
+
   // What the API server makes of a packed pod.
   Object Admitted(Object pod) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Put(Object object, const PodState& state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Replace(Stored& stored, Object object, const PodState& state)
+  void Put(Object object, const StoredPodState& state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Replace(StoredObject& stored, Object object, const StoredPodState& state)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Start(const Object& pod, const PodState& state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Start(const Object& pod, const StoredPodState& state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool Remove(Kind kind, absl::string_view key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void FinishPod(const Object& pod) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ChangePod(const Object& pod, absl::FunctionRef<void(api::Pod& own)> change)
@@ -194,55 +174,29 @@ class InMemoryCluster final : public Cluster, public PrefetchingCluster {
   void StartDeletion(const Object& pod, const std::function<void(api::Pod& own)>& change)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Reach(const End& end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Store& StoreOf(Kind kind) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return objects_[static_cast<size_t>(kind)];
-  }
-  // The pod if it is there with that uid.
-  Stored* FindPod(const Identity& pod) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::vector<Object> Everything() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  static std::vector<Object> InOrder(absl::Span<const Store> stores);
-  BindFate DrawFate(const PodBinding& binding);
   absl::Status Assign(const PodBinding& binding);
-  void PutBound(Stored& stored, const PodBinding& binding, Symbol node)
+  void PutBound(StoredObject& stored, const PodBinding& binding, Symbol node)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool MayDelay() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-
   void Announce(Incident::What what, Object object) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void FeedPods(absl::FunctionRef<bool(const Identity& pod)> wanted)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void UpdateBudgets() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // After every change that volumes or claims may depend on, when it is complete.
-  void RunControllers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Writes the part of `message` that is named, in place of that of `current`.
   void PutPart(const Object& current, const google::protobuf::Message& message,
                ObjectUpdate::Part part) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-
-  class StoredObjects;
-  // As it is stored: with another version, and what an API server adds.
-  Object Versioned(const Object& object) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   void Tell(const Incident& incident) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Clock& clock_;
   mutable Mutex mutex_;
   std::function<void(const Incident&)> observe_ ABSL_GUARDED_BY(mutex_);
+  const std::unique_ptr<StoredObjects> objects_ ABSL_PT_GUARDED_BY(mutex_);
   const std::unique_ptr<WatchStream> watch_ ABSL_PT_GUARDED_BY(mutex_);
-  std::unique_ptr<Admission> admission_ ABSL_PT_GUARDED_BY(mutex_);
-  std::unique_ptr<DisruptionController> disruptions_ ABSL_PT_GUARDED_BY(mutex_);  // null: not run
-  const std::unique_ptr<ClusterObjects> stored_objects_;                          // for controllers
-  std::unique_ptr<VolumeController> volumes_ ABSL_PT_GUARDED_BY(mutex_);          // null: not run
-  std::unique_ptr<ResourceClaimController> claims_ ABSL_PT_GUARDED_BY(mutex_);    // null: not run
-  std::array<Store, kMostKinds> objects_ ABSL_GUARDED_BY(mutex_);                 // by kind
-  uint64_t next_order_ ABSL_GUARDED_BY(mutex_) = 0;
-  uint64_t last_version_ ABSL_GUARDED_BY(mutex_) = 0;
+  const std::unique_ptr<Admission> admission_ ABSL_PT_GUARDED_BY(mutex_);
+  const std::unique_ptr<ClusterObjects> controller_objects_;
+  const std::unique_ptr<Controllers> controllers_ ABSL_PT_GUARDED_BY(mutex_);
   std::multimap<absl::Time, End> ends_ ABSL_GUARDED_BY(mutex_);
   std::deque<std::pair<IdentityPtr, Symbol>> bindings_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> evictions_ ABSL_GUARDED_BY(mutex_);
   std::deque<RecordedEvent> recorded_events_ ABSL_GUARDED_BY(mutex_);
-  ClusterFaults faults_ ABSL_GUARDED_BY(mutex_);
-  const std::unique_ptr<Chance> chance_ ABSL_PT_GUARDED_BY(mutex_);
-  BindFault bind_fault_ ABSL_GUARDED_BY(mutex_);
-  BindDelay bind_delay_ ABSL_GUARDED_BY(mutex_);
+  const std::unique_ptr<BindingFaults> faults_ ABSL_PT_GUARDED_BY(mutex_);
   std::atomic<bool> may_delay_bindings_ = false;  // asked before each piece of work
 };
 

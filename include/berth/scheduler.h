@@ -57,9 +57,9 @@ struct SchedulerOptions {
   int64_t work_budget_steps = 8192;
   // How much the search for a place for a group does when its members, tried one after another in
   // several orders, miss the minimum: in steps, one for each pod that is placed to see what
-  // follows, and one for each thousand nodes that are evaluated for it. Then the group is told that
-  // it is undecided after so many possibilities. 0: no search. A number, not a time: the same input
-  // has the same outcome.
+  // follows, and one for each thousand nodes that are evaluated for it. Then the group waits, and
+  // its condition says that it is undecided after so many possibilities. 0: no search. A number,
+  // not a time: the same input has the same outcome.
   int64_t group_search_steps = 2000;
   // A call of a plugin that takes at least this long counts as slow. Measured to a few ms.
   absl::Duration slow_plugin_call = absl::Milliseconds(100);

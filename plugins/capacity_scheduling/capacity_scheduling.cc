@@ -288,7 +288,7 @@ void CapacityScheduling::ExplainInTree(const PodInfo& pod, WaitingFor& waiting) 
   const auto shortage = tree.FindShortage(*quota, book_.ChargeOf(pod, nullptr));
   if (!shortage.has_value()) return;
   const QuotaLine& line = tree.lines()[shortage->line];
-  // GPUs in parts are told as whole ones.
+  // GPUs in parts are reported as whole ones.
   const int64_t unit = line.counts == QuotaLine::Counts::kGpu ? 1000 : 1;
   waiting.resource = line.ToString();
   waiting.needed = (shortage->needed + unit - 1) / unit;
@@ -320,7 +320,7 @@ std::vector<ClusterEventWithHint> CapacityScheduling::EventsToRegister() const {
           // The cluster has more to lend.
           {{EventResource::Node(), action::kAdd | action::kUpdateNodeAllocatable},
            [this](const PodInfo&, const ObjectChange&) -> absl::StatusOr<QueueingHint> {
-             return book_.has_tree() ? QueueingHint::kQueue : QueueingHint::kSkip;
+             return QueueIf(book_.has_tree());
            }}};
 }
 

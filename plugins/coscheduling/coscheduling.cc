@@ -109,8 +109,7 @@ std::vector<ClusterEventWithHint> Coscheduling::EventsToRegister() const {
                                      const ObjectChange&) -> absl::StatusOr<QueueingHint> {
     const std::optional<std::string> name = GroupOf(pod);
     const api::PodGroup* pod_group = name.has_value() ? FindPodGroup(*name) : nullptr;
-    return pod_group != nullptr && !pod_group->spec().min_resources().empty() ? QueueingHint::kQueue
-                                                                              : QueueingHint::kSkip;
+    return QueueIf(pod_group != nullptr && !pod_group->spec().min_resources().empty());
   };
   std::vector<ClusterEventWithHint> events = Events();
   events.push_back(

@@ -238,7 +238,7 @@ void GroupDoors::Unreserve(const PodInfo& pod) {
   });
 }
 
-// --- What people are told ------------------------------------------------------------------------
+// --- What is reported ----------------------------------------------------------------------------
 
 template <class Map>
 void GroupDoors::DropGone(Map& of_group, size_t& most) const {
@@ -253,7 +253,7 @@ GroupDoors::Told& GroupDoors::ToldOf(absl::string_view group) const {
 }
 
 // The time runs from when its first pending pod was created, so that it is the same after a
-// restart. Each deadline is told of once.
+// restart. Each deadline is reported once.
 void GroupDoors::WatchTimeout(const GroupMembers& group, const GroupDefinition& definition) const {
   if (definition.spec.timeout <= absl::ZeroDuration()) return;
   absl::Time first = absl::InfiniteFuture();
@@ -360,9 +360,7 @@ std::vector<ClusterEventWithHint> GroupDoors::Events() const {
         const Object* const object =
             change.new_object != nullptr ? change.new_object : change.old_object;
         const std::optional<std::string> group = GroupOf(pod);
-        return group.has_value() && object != nullptr && door->Concerns(*object, *group)
-                   ? QueueingHint::kQueue
-                   : QueueingHint::kSkip;
+        return QueueIf(group.has_value() && object != nullptr && door->Concerns(*object, *group));
       };
       events.push_back(
           {{EventResource::Of(kind), action::kAdd | action::kUpdate, ""}, concerns_group});

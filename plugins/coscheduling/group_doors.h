@@ -90,7 +90,7 @@ class GroupDoors : public GroupPlugin {
   Handle& handle_;
   const std::vector<std::unique_ptr<GroupDoor>> doors_;
   const Defaults defaults_;
-  // What people were told, or will be, of groups that were below their minimum.
+  // What was reported, or will be, of groups that were below their minimum.
   struct Told {
     std::optional<absl::Time> deadline;  // when the group's time is over
     std::set<std::string> texts;

@@ -16,6 +16,7 @@
 #include "berth/columns/node_table.h"
 #include "berth/columns/node_verdicts.h"
 #include "berth/devices/device_explanation.h"
+#include "plugins/dynamic_resources/allocation_score.h"
 #include "plugins/dynamic_resources/claim_hints.h"
 #include "plugins/dynamic_resources/claim_writes.h"
 #include "plugins/dynamic_resources/claims_state.h"
@@ -25,9 +26,6 @@ namespace berth {
 namespace {
 
 constexpr StateKey<ClaimsState> kState{"DynamicResources"};
-
-// resource.k8s.io FirstAvailableDeviceRequestMaxSize.
-constexpr int kLongestList = 8;
 
 constexpr char kContinued[] = "the search for devices is to be continued";
 
@@ -72,6 +70,7 @@ DynamicResources::DynamicResources(Handle& handle, const DynamicResourcesArgs& a
     : handle_(handle),
       max_steps_(StepsIn(args.filter_timeout)),
       preempts_(args.preempt_for_devices),
+      scoring_(DeviceScoringNamed(args.device_scoring)),
       devices_(handle.Shared<ClusterDevices>()) {
   devices_->SetFeatures(args.Features());
 }
@@ -204,7 +203,8 @@ DynamicResources::AllocationPtr DynamicResources::AllocationOn(const ClaimsOfPod
        .claims = claims.to_allocate,
        .is_held = [this](const DeviceId& device) { return devices_->Holds(device); },
        .consumed = [this](const DeviceId& device) { return devices_->Consumed(device); },
-       .max_steps = max_steps_},
+       .max_steps = max_steps_,
+       .scoring = scoring_},
       node.name(), node.labels()));
   if (!made->ok()) return made;
   if (budget != nullptr) {
@@ -419,28 +419,13 @@ Status DynamicResources::PostFilter(CycleState& state, const PodInfo& pod,
 
 // --- Which node is best --------------------------------------------------------------------------
 
-// computeScore, but for claims to allocate only: upstream takes their allocations for those of the
-// pod's first claims, and fails if there are fewer.
 absl::StatusOr<int64_t> DynamicResources::Score(const CycleState& state, const PodInfo&,
                                                 const NodeInfo& node) const {
   const ClaimsState* const data = state.Find(kState);
   if (data == nullptr || data->pod->to_allocate.empty()) return 0;
   const AllocationPtr allocation = AllocationOn(*data->pod, node);
   if (!allocation->ok()) return allocation->status();
-  return ScoreOf(*data->pod, **allocation);
-}
-
-int64_t DynamicResources::ScoreOf(const ClaimsOfPod& claims,
-                                  const NodeAllocation& allocation) const {
-  if (allocation.outcome != NodeAllocation::Outcome::kAllocated) return 0;
-  int64_t score = 0;
-  for (size_t c = 0; c < claims.to_allocate.size(); ++c) {
-    const std::vector<ClaimedRequest>& requests = claims.to_allocate[c].requests;
-    for (size_t r = 0; r < requests.size(); ++r) {
-      if (requests[r].is_list) score += kLongestList - allocation.alternatives[c][r];
-    }
-  }
-  return score;
+  return ScoreOfAllocation(**allocation, data->pod->to_allocate, scoring_);
 }
 
 // Nodes may be scored before they are filtered: the search for their devices yields here, too. Then
@@ -461,7 +446,7 @@ absl::Status DynamicResources::ScoreNodes(const CycleState& state, const PodInfo
     }
     const AllocationPtr allocation = AllocationOn(*data->pod, node, &budget);
     if (!allocation->ok()) return allocation->status();
-    scores[i] = ScoreOf(*data->pod, **allocation);
+    scores[i] = ScoreOfAllocation(**allocation, data->pod->to_allocate, scoring_);
   }
   return absl::OkStatus();
 }
@@ -469,9 +454,10 @@ absl::Status DynamicResources::ScoreNodes(const CycleState& state, const PodInfo
 absl::Status DynamicResources::NormalizeScores(const CycleState& state, const PodInfo&,
                                                absl::Span<const NodeRow>,
                                                absl::Span<int64_t> scores) const {
-  if (state.Find(kState) != nullptr) {
-    DefaultNormalizeScores(ScoreDirection::kHigherIsBetter, scores);
-  }
+  const ClaimsState* const data = state.Find(kState);
+  if (data == nullptr) return absl::OkStatus();
+  const bool has_scores = !data->pod->to_allocate.empty();
+  NormalizeAllocationScores(has_scores ? scoring_ : DeviceScoring::kFirstFit, scores);
   return absl::OkStatus();
 }
 

@@ -78,7 +78,8 @@ class DynamicResources final : public Plugin,
   // reserved. An explanation only says so.
   Status PostFilter(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
                     PostFilterResult&) override;
-  // For each prioritised list the more, the earlier in the list what the node can give is.
+  // For each prioritised list the more, the earlier in the list what the node can give is. Among
+  // nodes that give the same, by deviceScoring.
   absl::StatusOr<int64_t> Score(const CycleState& state, const PodInfo& pod,
                                 const NodeInfo& node) const override;
   absl::Status ScoreNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
@@ -143,7 +144,6 @@ class DynamicResources final : public Plugin,
   std::shared_ptr<AllocationsByNode> AllocationsFor(const std::string& claims);
   // What is kept of the node and still holds, or null.
   AllocationPtr FindKept(const ClaimsOfPod& claims, const NodeInfo& node) const;
-  int64_t ScoreOf(const ClaimsOfPod& claims, const NodeAllocation& allocation) const;
   // Whether the search for devices is to yield, with so many nodes left of those to be filtered.
   static bool Yields(const ClaimsOfPod& claims, const CycleState& state, int left);
   // Whether the classes of a claim exist.
@@ -156,6 +156,7 @@ class DynamicResources final : public Plugin,
   Handle& handle_;
   const int64_t max_steps_;
   const bool preempts_;
+  const DeviceScoring scoring_;
   const std::shared_ptr<ClusterDevices> devices_;
   // By what the claims ask for, the last one used first.
   std::list<std::pair<std::string, std::shared_ptr<AllocationsByNode>>> kept_;

@@ -65,6 +65,12 @@ const FieldTable& DynamicResourcesArgs::Fields() {
               "preemptForDevices", &DynamicResourcesArgs::preempt_for_devices,
               "Whether pods may be evicted for the devices of their claims. A claim that several "
               "pods share gives its devices back when all of them go. kube-scheduler never does.")
+          .Field("deviceScoring", &DynamicResourcesArgs::device_scoring,
+                 "Which devices a claim gets, and which nodes score high for it. FirstFit: the "
+                 "first devices that fit, all nodes alike, as kube-scheduler. ExpectedWaste: those "
+                 "whose loss makes the fewest later claims impossible. BestFit: those that leave "
+                 "the least. Spread: those that leave the most.",
+                 OneOf({"FirstFit", "ExpectedWaste", "BestFit", "Spread"}))
           .Check([](const DynamicResourcesArgs& args, FieldProblems& problems) {
             for (const auto& [name, on] : args.feature_gates) CheckGate(name, on, problems);
             if (args.filter_timeout < absl::ZeroDuration()) {

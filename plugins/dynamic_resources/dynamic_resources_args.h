@@ -18,6 +18,7 @@ struct DynamicResourcesArgs {
   std::optional<absl::Duration> binding_timeout;
   std::map<std::string, bool> feature_gates;
   bool preempt_for_devices = false;
+  std::string device_scoring = "FirstFit";
   // What the gates come to.
   DeviceFeatures Features() const;
   static const FieldTable& Fields();

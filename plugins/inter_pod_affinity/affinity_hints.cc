@@ -7,8 +7,6 @@
 namespace berth {
 namespace {
 
-QueueingHint QueueIf(bool useful) { return useful ? QueueingHint::kQueue : QueueingHint::kSkip; }
-
 // Whether a term matches `pod`; its namespace's labels are not at hand, so a term that selects
 // namespaces counts as matching.
 bool MayMatch(const AffinityTerm& term, const PodInfo& pod) {

@@ -37,8 +37,7 @@ class WantedPorts {
 absl::StatusOr<QueueingHint> AfterPodDeletion(const PodInfo& pod, const ObjectChange& change) {
   const PodInfo& gone = *change.old_pod;
   if (gone.node_name().empty() && gone.nominated_node_name().empty()) return QueueingHint::kSkip;
-  return WantedPorts(pod.host_ports()).ConflictWith(gone.host_ports()) ? QueueingHint::kQueue
-                                                                       : QueueingHint::kSkip;
+  return QueueIf(WantedPorts(pod.host_ports()).ConflictWith(gone.host_ports()));
 }
 
 }  // namespace

@@ -7,14 +7,6 @@
 #include "plugins/node_resources/requests.h"
 
 namespace berth {
-namespace {
-
-QueueingHint QueueIf(bool condition) {
-  return condition ? QueueingHint::kQueue : QueueingHint::kSkip;
-}
-
-}  // namespace
-
 absl::StatusOr<QueueingHint> FitHintAfterPodChange(const PodInfo& pod, const ObjectChange& change) {
   if (change.new_pod == nullptr) {
     return QueueIf(!change.old_pod->node_name().empty() ||

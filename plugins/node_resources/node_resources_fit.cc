@@ -170,7 +170,7 @@ Status NodeResourcesFit::FilterNodes(const CycleState& state, const PodInfo&,
   }
   const int64_t* const pod_count = nodes.pod_count().data();
   const int64_t* const allowed_pods = nodes.allowed_pods().data();
-  const auto words_of = [&](uint64_t lacks) {  // what is lacking is all that is said
+  const auto reason_id_of = [&](uint64_t lacks) {  // the message names what is lacking
     return fit->requests.size() < 8 ? static_cast<uint8_t>(lacks) : NodeVerdicts::kNoReasonId;
   };
   const auto check = [&](NodeRow row) {
@@ -181,7 +181,7 @@ Status NodeResourcesFit::FilterNodes(const CycleState& state, const PodInfo&,
       worst = std::max(worst, shortage);
     });
     if (worst == Shortage::kNone) return;
-    verdicts.Set(row, CodeOf(worst), words_of(lacks));
+    verdicts.Set(row, CodeOf(worst), reason_id_of(lacks));
   };
   uint64_t lacks[kRowBlock];
   ForEachBlock(verdicts.candidates(), [&](absl::Span<const NodeRow> rows) {
@@ -196,7 +196,7 @@ Status NodeResourcesFit::FilterNodes(const CycleState& state, const PodInfo&,
       } else if (lacking != 0) {
         const bool too_small = IsTooSmall(columns, rows[i], lacking);
         verdicts.Set(rows[i], CodeOf(too_small ? Shortage::kTooSmall : Shortage::kOccupied),
-                     words_of(lacking));
+                     reason_id_of(lacking));
       }
     }
   });

@@ -18,14 +18,11 @@ bool ToleratesCordon(const PodInfo& pod) {
 
 absl::StatusOr<QueueingHint> AfterNodeChange(const PodInfo&, const ObjectChange& change) {
   const bool was_closed = change.old_node == nullptr || change.old_node->unschedulable();
-  return was_closed && !change.new_node->unschedulable() ? QueueingHint::kQueue
-                                                         : QueueingHint::kSkip;
+  return QueueIf(was_closed && !change.new_node->unschedulable());
 }
 
 absl::StatusOr<QueueingHint> AfterTolerationChange(const PodInfo& pod, const ObjectChange& change) {
-  return change.new_pod->uid() == pod.uid() && ToleratesCordon(*change.new_pod)
-             ? QueueingHint::kQueue
-             : QueueingHint::kSkip;
+  return QueueIf(change.new_pod->uid() == pod.uid() && ToleratesCordon(*change.new_pod));
 }
 
 }  // namespace

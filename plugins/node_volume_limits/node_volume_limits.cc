@@ -165,7 +165,7 @@ QueueingHint AfterCsiNodeUpdate(const ObjectChange& change) {
 
 QueueingHint AfterPodDeletion(const PodInfo& gone) {
   if (gone.node_name().empty() && gone.nominated_node_name().empty()) return QueueingHint::kSkip;
-  return MayAttach(gone) ? QueueingHint::kQueue : QueueingHint::kSkip;
+  return QueueIf(MayAttach(gone));
 }
 
 QueueingHint AfterClaimAddition(const PodInfo& pod, const Object& claim) {

@@ -12,8 +12,6 @@ bool Concerns(const PodInfo& changed, const PodInfo& pod) {
          (!changed.node_name().empty() && changed.namespace_name() == pod.namespace_name());
 }
 
-QueueingHint QueueIf(bool useful) { return useful ? QueueingHint::kQueue : QueueingHint::kSkip; }
-
 // Whether a topology key has another value; no label is as good as an empty one.
 bool TopologyChanged(const LabelSet& before, const LabelSet& after,
                      const SpreadConstraints& constraints) {

@@ -20,7 +20,7 @@ Status SchedulingGates::PreEnqueue(const PodInfo& pod) {
 std::vector<ClusterEventWithHint> SchedulingGates::EventsToRegister() const {
   return {{{EventResource::Pod(), action::kUpdatePodSchedulingGatesEliminated},
            [](const PodInfo& pod, const ObjectChange& change) -> absl::StatusOr<QueueingHint> {
-             return change.new_pod->uid() == pod.uid() ? QueueingHint::kQueue : QueueingHint::kSkip;
+             return QueueIf(change.new_pod->uid() == pod.uid());
            }}};
 }
 

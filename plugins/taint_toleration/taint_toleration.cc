@@ -39,12 +39,11 @@ int64_t CountUntoleratedPreferences(const PodInfo& pod, const TaintList& taints)
 absl::StatusOr<QueueingHint> AfterNodeChange(const PodInfo& pod, const ObjectChange& change) {
   const bool was_tolerated =
       change.old_node != nullptr && ToleratesNode(pod, change.old_node->taints());
-  return !was_tolerated && ToleratesNode(pod, change.new_node->taints()) ? QueueingHint::kQueue
-                                                                         : QueueingHint::kSkip;
+  return QueueIf(!was_tolerated && ToleratesNode(pod, change.new_node->taints()));
 }
 
 absl::StatusOr<QueueingHint> AfterTolerationChange(const PodInfo& pod, const ObjectChange& change) {
-  return change.new_pod->uid() == pod.uid() ? QueueingHint::kQueue : QueueingHint::kSkip;
+  return QueueIf(change.new_pod->uid() == pod.uid());
 }
 
 }  // namespace

@@ -143,6 +143,7 @@ void FindVolumes(const ObjectStore& objects, const AssumedVolumes& assumed, Know
     }
     delayed.selector = *std::move(compiled);
   }
+  known.volumes.Refresh(objects);
   delayed.volumes = known.volumes.Of(ClassOf(claim));
   if (delayed.volumes == nullptr) return;
   FindPromised(assumed, known.volumes, delayed);
@@ -185,6 +186,7 @@ void FindStorage(const api::StorageClass& storage_class, const DelayedClaim& del
   const auto* driver = objects.Find<api::CSIDriver>("", storage_class.provisioner());
   if (driver == nullptr || !driver->spec().storage_capacity()) return;
   provisioning.storage_is_limited = true;
+  known.Refresh(objects);
   provisioning.storage = known.Of(storage_class.metadata().name());
   inputs.Add("storage is limited");
   if (provisioning.storage == nullptr) return;
@@ -313,8 +315,6 @@ Status CheckClaims(const PodInfo& pod, const ObjectStore& objects, bool& has_cla
 
 Status FindPodVolumes(const PodInfo& pod, const ObjectStore& objects, const AssumedVolumes& assumed,
                       KnownVolumes& known, PodVolumes& volumes) {
-  known.volumes.Refresh(objects);
-  known.storage.Refresh(objects);
   for (const api::Volume& pod_volume : pod.spec().volumes()) {
     const std::optional<ClaimName> name = ClaimNameOf(pod, pod_volume);
     if (!name.has_value()) continue;

@@ -12,10 +12,6 @@
 namespace berth {
 namespace {
 
-QueueingHint QueueIf(bool condition) {
-  return condition ? QueueingHint::kQueue : QueueingHint::kSkip;
-}
-
 bool SameTopologies(const api::StorageClass& a, const api::StorageClass& b) {
   if (a.allowed_topologies_size() != b.allowed_topologies_size()) return false;
   for (int i = 0; i < a.allowed_topologies_size(); ++i) {

@@ -121,7 +121,7 @@ QueueingHint AfterPodDeletion(const PodInfo& pod, const PodInfo& gone) {
     shared = claims.contains(claim);
     return !shared;
   });
-  return shared ? QueueingHint::kQueue : QueueingHint::kSkip;
+  return QueueIf(shared);
 }
 
 QueueingHint AfterClaimAddition(const PodInfo& pod, const Object& claim) {
@@ -131,7 +131,7 @@ QueueingHint AfterClaimAddition(const PodInfo& pod, const Object& claim) {
     named = name == claim.name();
     return !named;
   });
-  return named ? QueueingHint::kQueue : QueueingHint::kSkip;
+  return QueueIf(named);
 }
 
 }  // namespace

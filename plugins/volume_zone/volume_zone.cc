@@ -152,9 +152,7 @@ void KeepMatching(const VolumeTopology& topology, const NodeTable& nodes,
 }
 
 QueueingHint AfterClassAddition(const Object& added) {
-  return added.As<api::StorageClass>().volume_binding_mode() == "WaitForFirstConsumer"
-             ? QueueingHint::kQueue
-             : QueueingHint::kSkip;
+  return QueueIf(added.As<api::StorageClass>().volume_binding_mode() == "WaitForFirstConsumer");
 }
 
 QueueingHint AfterClaimChange(const PodInfo& pod, const Object& claim) {

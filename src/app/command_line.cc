@@ -99,7 +99,7 @@ class Commands {
 
  private:
   void Run() {
-    CLI::App& command = Command("run", "Schedule the pods of a cluster, until it is told to end");
+    CLI::App& command = Command("run", "Schedule the pods of a cluster, until a signal ends it");
     Config(command);
     PluginLibrary(command);
     DescribeRunFlags(command, options_.run);

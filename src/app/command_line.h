@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of the command line, described once with CLI11: parsing, help and completion go by it.
+// The command line, described once with CLI11, for parsing, help and completion.
 #ifndef BERTH_SRC_APP_COMMAND_LINE_H_
 #define BERTH_SRC_APP_COMMAND_LINE_H_
 

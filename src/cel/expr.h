@@ -37,7 +37,7 @@ inline constexpr char kOptionalSelect[] = "_?._";
 inline constexpr char kNotStrictlyFalse[] = "@not_strictly_false";
 }  // namespace operators
 
-// One node. Which members have a meaning goes by `kind`.
+// One node. Which members have a meaning depends on `kind`.
 struct Expr {
   enum class Kind : uint8_t {
     kLiteral,        // literal

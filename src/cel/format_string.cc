@@ -54,7 +54,7 @@ absl::StatusOr<FormatClause> ReadClause(absl::string_view rest, size_t* width) {
   return clause;
 }
 
-// Commas between groups of three digits before the point: %f goes by the locale en_US.
+// Commas between groups of three digits before the point: %f follows the locale en_US.
 std::string Grouped(std::string number) {
   const size_t begin = number[0] == '-' ? 1 : 0;
   size_t at = std::min(number.find('.'), number.size());

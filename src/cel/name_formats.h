@@ -16,7 +16,7 @@ struct NameFormat {
   absl::string_view name;
   // What is wrong with a text; empty if nothing is.
   std::vector<std::string> (*validate)(absl::string_view text);
-  uint64_t regex_size;  // what validating costs goes by it
+  uint64_t regex_size;  // what validating costs depends on it
 };
 
 // apiserver pkg/cel/library/format.go ConstantFormats

@@ -149,7 +149,7 @@ Value CallNode::DoEvaluate(Frame& frame) const {
     frame.budget().Charge(Cost(values, *error));
     return *error;
   }
-  // Implementations may change their arguments; what the call costs goes by what they were.
+  // Implementations may change their arguments; what the call costs depends on what they were.
   const bool cost_needs_arguments = function_.cost != nullptr || overloads_[0]->cost != nullptr;
   if (!cost_needs_arguments) {
     frame.budget().Charge(1);
@@ -311,10 +311,10 @@ bool LoopNode::Turn(Frame& frame, const Value& first, const Value& second) const
 
 void LoopNode::TurnOver(Frame& frame, const std::vector<Value>& list) const {
   for (size_t i = 0; i < list.size(); ++i) {
-    const bool goes_on = parts_.has_second_variable
-                             ? Turn(frame, Value::Int(static_cast<int64_t>(i)), list[i])
-                             : Turn(frame, list[i], list[i]);
-    if (!goes_on) return;
+    const bool continues = parts_.has_second_variable
+                               ? Turn(frame, Value::Int(static_cast<int64_t>(i)), list[i])
+                               : Turn(frame, list[i], list[i]);
+    if (!continues) return;
   }
 }
 

@@ -13,53 +13,42 @@
 #include "berth/api/scheduling_v1.pb.h"
 #include "berth/api/time.h"
 #include "berth/prefetch.h"
-#include "cluster/chance.h"
+#include "cluster/binding_faults.h"
 #include "cluster/cluster_objects.h"
-#include "cluster/disruption_controller.h"
+#include "cluster/controllers.h"
 #include "cluster/object_parts.h"
 #include "cluster/pod_admission.h"
-#include "cluster/resource_claim_controller.h"
-#include "cluster/volume_controller.h"
+#include "cluster/stored_objects.h"
 #include "cluster/watch_stream.h"
 
 namespace berth {
 namespace {
 
 constexpr int64_t kDefaultGracePeriodSeconds = 30;  // as the API server defaults it
-constexpr char kRunTimeAnnotation[] = "simulation.berth/run-time";
 
 absl::Status Gone(const Identity& pod) {
   return absl::NotFoundError(absl::StrCat("pod ", pod.key(), " is gone"));
 }
 
-// How long the pod runs once it is on a node; infinite if it does not say, or not in words that
-// are a duration.
-absl::Duration RunTime(const api::Pod& pod) {
-  const auto& annotations = pod.metadata().annotations();
-  const auto found = annotations.find(kRunTimeAnnotation);
-  if (found == annotations.end()) return absl::InfiniteDuration();
-  return ParseDuration(found->second).value_or(absl::InfiniteDuration());
-}
-
 }  // namespace
 
 // Called with the mutex held.
-class InMemoryCluster::StoredObjects final : public ClusterObjects {
+class InMemoryCluster::ControllerObjects final : public ClusterObjects {
  public:
-  explicit StoredObjects(InMemoryCluster& cluster) : cluster_(cluster) {}
+  explicit ControllerObjects(InMemoryCluster& cluster) : cluster_(cluster) {}
 
   const Object* Find(Kind kind,
                      absl::string_view key) const override ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    const Stored* const stored = cluster_.StoreOf(kind).Find(key);
+    const StoredObject* const stored = cluster_.objects_->of(kind).Find(key);
     return stored == nullptr ? nullptr : &stored->object;
   }
   std::vector<Object> List(Kind kind) const override ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    return InOrder({&cluster_.StoreOf(kind), 1});
+    return cluster_.objects_->List(kind);
   }
   void Put(Object object) override ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    PodState state;
+    StoredPodState state;
     if (object.kind() == Kind::kPod) {
-      object.packed()->ReadOwn([&](const api::Pod& own) { state = PodState(own); });
+      object.packed()->ReadOwn([&](const api::Pod& own) { state = StoredPodState(own); });
     }
     cluster_.Put(std::move(object), state);
   }
@@ -71,20 +60,16 @@ class InMemoryCluster::StoredObjects final : public ClusterObjects {
   InMemoryCluster& cluster_;
 };
 
-InMemoryCluster::PodState::PodState(const api::Pod& pod)
-    : on_node(!pod.spec().node_name().empty()),
-      leaving(pod.metadata().has_deletion_timestamp()),
-      ended(HasEnded(pod.status())),
-      run_time(RunTime(pod)) {}
-
 InMemoryCluster::InMemoryCluster(const Clock& clock)
     : clock_(clock),
+      objects_(std::make_unique<StoredObjects>()),
       // Called with the mutex held, as all of the stream.
       watch_(std::make_unique<WatchStream>(
-          [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return Everything(); })),
+          [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return objects_->ListAll(); })),
       admission_(std::make_unique<Admission>()),
-      stored_objects_(std::make_unique<StoredObjects>(*this)),
-      chance_(std::make_unique<Chance>(0)) {}
+      controller_objects_(std::make_unique<ControllerObjects>(*this)),
+      controllers_(std::make_unique<Controllers>(*controller_objects_, *objects_)),
+      faults_(std::make_unique<BindingFaults>()) {}
 
 InMemoryCluster::~InMemoryCluster() = default;
 
@@ -99,32 +84,15 @@ void InMemoryCluster::Tell(const Incident& incident) {
 
 // --- Storing -------------------------------------------------------------------------------------
 
-Object InMemoryCluster::Versioned(const Object& object) {
-  std::shared_ptr<google::protobuf::Message> message = CopyOf(object.message());
-  api::ObjectMeta& metadata = MutableMetadataOf(*message);
-  metadata.set_resource_version(absl::StrCat(++last_version_));
-  // Volumes name the uid of their claim; what a claim holds is counted by its uid.
-  const bool is_claim =
-      object.kind() == Kind::kPersistentVolumeClaim || object.kind() == Kind::kResourceClaim;
-  if (is_claim && metadata.uid().empty()) {
-    const Stored* const stored = StoreOf(object.kind()).Find(object.key());
-    metadata.set_uid(stored != nullptr ? std::string(stored->object.uid())
-                                       : absl::StrCat(object.name(), "-", last_version_));
-  }
-  return Object(object.kind(), std::move(message), object.where());
-}
-
-void InMemoryCluster::Put(Object object, const PodState& state) {
-  if (object.kind() != Kind::kPod) object = Versioned(object);
-  const auto [stored, is_new] =
-      StoreOf(object.kind()).FindOrAdd(object.identity(), object, next_order_, state);
+void InMemoryCluster::Put(Object object, const StoredPodState& state) {
+  if (object.kind() != Kind::kPod) object = objects_->WithNextVersion(object);
+  const auto [stored, is_new] = objects_->FindOrAdd(object, state);
   if (!is_new) return Replace(*stored, std::move(object), state);
-  ++next_order_;
   if (state.on_node) Start(object, state);
   Announce(Incident::What::kCreated, std::move(object));
 }
 
-void InMemoryCluster::Replace(Stored& stored, Object object, const PodState& state) {
+void InMemoryCluster::Replace(StoredObject& stored, Object object, const StoredPodState& state) {
   const bool recreated =
       stored.object.identity() != object.identity() && stored.object.uid() != object.uid();
   const bool was_on_node = stored.pod.on_node && !recreated;
@@ -138,33 +106,19 @@ void InMemoryCluster::Replace(Stored& stored, Object object, const PodState& sta
 }
 
 // The pod runs from now on, and ends if it says when.
-void InMemoryCluster::Start(const Object& pod, const PodState& state) {
+void InMemoryCluster::Start(const Object& pod, const StoredPodState& state) {
   if (state.ended || state.run_time == absl::InfiniteDuration()) return;
   ends_.emplace(clock_.Now() + state.run_time, End{pod.identity(), End::Kind::kFinished});
 }
 
 bool InMemoryCluster::Remove(Kind kind, absl::string_view key) {
-  Store& store = StoreOf(kind);
-  Stored* const stored = store.Find(key);
+  StoredObjects::OfKind& of_kind = objects_->of(kind);
+  StoredObject* const stored = of_kind.Find(key);
   if (stored == nullptr) return false;
   Object last = std::move(stored->object);
-  store.Erase(key);
+  of_kind.Erase(key);
   Announce(Incident::What::kDeleted, std::move(last));
   return true;
-}
-
-// --- Disruption budgets --------------------------------------------------------------------------
-
-void InMemoryCluster::RunDisruptionController() {
-  MutexLock lock(mutex_);
-  disruptions_ = std::make_unique<DisruptionController>();
-  for (const Object& budget : InOrder({&StoreOf(Kind::kPodDisruptionBudget), 1})) {
-    disruptions_->Set(budget, clock_.Now());
-  }
-  FeedPods([&](const Identity& pod) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    return disruptions_->Follows(pod.namespace_name());
-  });
-  UpdateBudgets();
 }
 
 // Created, changed or deleted: the watch and the controllers follow.
@@ -175,117 +129,74 @@ void InMemoryCluster::Announce(Incident::What what, Object object) {
                                      : what == Incident::What::kCreated
                                          ? WatchStream::Change::kCreated
                                          : WatchStream::Change::kChanged;
-  if (volumes_ != nullptr && VolumeController::IsConcernedWith(object.kind())) {
-    volumes_->Follow(object, is_gone);
-  }
-  if (claims_ != nullptr) claims_->Follow(object, is_gone);
-  if (disruptions_ == nullptr || !disruptions_->IsConcernedWith(object)) {
+  controllers_->Follow(object, is_gone);
+  if (!controllers_->AffectsBudgets(object)) {
     watch_->Push(change, std::move(object), clock_.Now());
     return;
   }
   watch_->Push(change, object, clock_.Now());
-  if (is_gone) {
-    disruptions_->Remove(object);
-  } else {
-    const bool is_first = !disruptions_->Follows(object.namespace_name());
-    disruptions_->Set(object, clock_.Now());
-    if (is_first) {
-      FeedPods(
-          [&](const Identity& pod) { return pod.namespace_name() == object.namespace_name(); });
-    }
-  }
-  UpdateBudgets();
+  controllers_->UpdateBudgets(object, is_gone, clock_.Now());
 }
 
-void InMemoryCluster::FeedPods(absl::FunctionRef<bool(const Identity& pod)> wanted) {
-  StoreOf(Kind::kPod)
-      .ForEach([&](const Identity& who, const Stored& stored) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-        if (wanted(who)) disruptions_->Set(stored.object, clock_.Now());
-      });
+void InMemoryCluster::RunDisruptionController() {
+  MutexLock lock(mutex_);
+  controllers_->RunDisruptionController(clock_.Now());
 }
-
-void InMemoryCluster::UpdateBudgets() {
-  for (Object& budget : disruptions_->Reconcile(clock_.Now())) Put(std::move(budget), PodState());
-}
-
-// --- Volumes and claims of devices ---------------------------------------------------------------
 
 void InMemoryCluster::RunVolumeController() {
   MutexLock lock(mutex_);
-  volumes_ = std::make_unique<VolumeController>(*stored_objects_);
-  for (const Kind kind :
-       {Kind::kPersistentVolume, Kind::kPersistentVolumeClaim, Kind::kCSIStorageCapacity}) {
-    for (const Object& object : InOrder({&StoreOf(kind), 1})) volumes_->Follow(object, false);
-  }
-  RunControllers();
+  controllers_->RunVolumeController(clock_.Now());
 }
 
 void InMemoryCluster::RunResourceClaimController() {
   MutexLock lock(mutex_);
-  claims_ = std::make_unique<ResourceClaimController>(*stored_objects_);
-  for (const Kind kind : {Kind::kResourceClaimTemplate, Kind::kResourceClaim, Kind::kPod}) {
-    for (const Object& object : InOrder({&StoreOf(kind), 1})) claims_->Follow(object, false);
-  }
-  RunControllers();
+  controllers_->RunResourceClaimController(clock_.Now());
 }
 
-void InMemoryCluster::RunControllers() {
-  if (volumes_ != nullptr && (volumes_->has_work() || volumes_->NextDue() <= clock_.Now())) {
-    volumes_->Reconcile(clock_.Now());
-  }
-  if (claims_ != nullptr && claims_->has_work()) claims_->Reconcile();
-}
-
-// -------------------------------------------------------------------------------------------------
-
-InMemoryCluster::Stored* InMemoryCluster::FindPod(const Identity& pod) {
-  Stored* const stored = StoreOf(Kind::kPod).Find(pod);
-  if (stored == nullptr || stored->object.identity().get() == &pod) return stored;
-  return stored->object.uid() == pod.uid() ? stored : nullptr;
-}
+// --- The outside world changes something ---------------------------------------------------------
 
 Object InMemoryCluster::Admitted(Object pod) {
-  const Stored* const stored = StoreOf(Kind::kPod).Find(*pod.identity());
+  const StoredObject* const stored = objects_->of(Kind::kPod).Find(*pod.identity());
   return AdmitPod(std::move(pod), stored == nullptr ? nullptr : &stored->object, *admission_,
                   clock_.Now());
 }
 
 void InMemoryCluster::ChangePod(const Object& pod, absl::FunctionRef<void(api::Pod& own)> change) {
-  PodState state;
+  StoredPodState state;
   auto changed = pod.packed()->With([&](api::Pod& own) {
     change(own);
-    state = PodState(own);
+    state = StoredPodState(own);
   });
   Put(Object(std::move(changed), pod.where()), state);
 }
 
 void InMemoryCluster::Set(Object object) {
   const Kind kind = object.kind();
-  PodState state;
+  StoredPodState state;
   if (kind == Kind::kPod) {  // pods are stored packed
     if (!object.is_packed()) object = Object(object.packed(), object.where());
-    object.packed()->ReadOwn([&](const api::Pod& own) { state = PodState(own); });
+    object.packed()->ReadOwn([&](const api::Pod& own) { state = StoredPodState(own); });
   }
   MutexLock lock(mutex_);
   if (kind == Kind::kPriorityClass) admission_->Learn(object.As<api::PriorityClass>());
   Put(kind == Kind::kPod ? Admitted(std::move(object)) : std::move(object), state);
-  RunControllers();
+  controllers_->Reconcile(clock_.Now());
 }
 
 bool InMemoryCluster::Delete(Kind kind, absl::string_view key) {
   MutexLock lock(mutex_);
   const bool was_there = Remove(kind, key);
   if (kind == Kind::kPriorityClass) admission_->ForgetPriorityClass(std::string(key));
-  RunControllers();
+  controllers_->Reconcile(clock_.Now());
   return was_there;
 }
 
 bool InMemoryCluster::DeleteGracefully(absl::string_view pod_key) {
   MutexLock lock(mutex_);
-  const Stored* const stored = StoreOf(Kind::kPod).Find(pod_key);
+  const StoredObject* const stored = objects_->of(Kind::kPod).Find(pod_key);
   if (stored == nullptr) return false;
   if (!stored->pod.leaving) StartDeletion(Object(stored->object), nullptr);
-  RunControllers();
+  controllers_->Reconcile(clock_.Now());
   return true;
 }
 
@@ -313,10 +224,10 @@ void InMemoryCluster::StartDeletion(const Object& pod,
 
 bool InMemoryCluster::Finish(absl::string_view pod_key) {
   MutexLock lock(mutex_);
-  const Stored* const stored = StoreOf(Kind::kPod).Find(pod_key);
+  const StoredObject* const stored = objects_->of(Kind::kPod).Find(pod_key);
   if (stored == nullptr) return false;
   FinishPod(Object(stored->object));
-  RunControllers();
+  controllers_->Reconcile(clock_.Now());
   return true;
 }
 
@@ -330,13 +241,13 @@ void InMemoryCluster::FinishPod(const Object& pod) {
 std::shared_ptr<const google::protobuf::Message> InMemoryCluster::Find(
     Kind kind, absl::string_view key) const {
   MutexLock lock(mutex_);
-  const Stored* const stored = objects_[static_cast<size_t>(kind)].Find(key);
+  const StoredObject* const stored = objects_->of(kind).Find(key);
   return stored == nullptr ? nullptr : stored->object.shared_message();
 }
 
 std::vector<Object> InMemoryCluster::List(Kind kind) const {
   MutexLock lock(mutex_);
-  return InOrder({&objects_[static_cast<size_t>(kind)], 1});
+  return objects_->List(kind);
 }
 
 std::vector<std::pair<std::string, std::string>> InMemoryCluster::Bindings() const {
@@ -357,47 +268,28 @@ std::vector<RecordedEvent> InMemoryCluster::RecordedEvents() const {
   return {recorded_events_.begin(), recorded_events_.end()};
 }
 
-std::vector<Object> InMemoryCluster::Everything() const { return InOrder(objects_); }
-
-// Oldest first.
-std::vector<Object> InMemoryCluster::InOrder(absl::Span<const Store> stores) {
-  std::vector<const Stored*> stored;
-  for (const Store& store : stores) {
-    store.ForEach([&](const Identity&, const Stored& value) { stored.push_back(&value); });
-  }
-  std::sort(stored.begin(), stored.end(),
-            [](const Stored* a, const Stored* b) { return a->order < b->order; });
-  std::vector<Object> list;
-  list.reserve(stored.size());
-  for (const Stored* value : stored) list.push_back(value->object);
-  return list;
-}
-
 // --- Time ----------------------------------------------------------------------------------------
 
 absl::Time InMemoryCluster::NextDue() const {
   MutexLock lock(mutex_);
   absl::Time due = watch_->NextDue();
   if (!ends_.empty()) due = std::min(due, ends_.begin()->first);
-  if (disruptions_ != nullptr) due = std::min(due, disruptions_->NextDue());
-  if (volumes_ != nullptr) due = std::min(due, volumes_->NextDue());
-  return due;
+  return std::min(due, controllers_->NextDue());
 }
 
 void InMemoryCluster::AdvanceTo(absl::Time now) {
   MutexLock lock(mutex_);
-  RunControllers();
+  controllers_->Reconcile(clock_.Now());
   while (true) {
     const absl::Time end = ends_.empty() ? absl::InfiniteFuture() : ends_.begin()->first;
     const absl::Time event = watch_->NextDue();
-    const absl::Time budget =
-        disruptions_ == nullptr ? absl::InfiniteFuture() : disruptions_->NextDue();
+    const absl::Time budget = controllers_->NextBudgetDue();
     if (std::min({end, event, budget}) > now) return;
     if (budget < std::min(end, event)) {
-      UpdateBudgets();
+      controllers_->UpdateBudgets(clock_.Now());
     } else if (end <= event) {
       Reach(ends_.extract(ends_.begin()).mapped());
-      RunControllers();
+      controllers_->Reconcile(clock_.Now());
     } else {
       watch_->DeliverNext();
     }
@@ -405,7 +297,7 @@ void InMemoryCluster::AdvanceTo(absl::Time now) {
 }
 
 void InMemoryCluster::Reach(const End& end) {
-  const Stored* const stored = FindPod(*end.pod);
+  const StoredObject* const stored = objects_->FindPod(*end.pod);
   if (stored == nullptr || stored->object.uid() != end.pod->uid()) return;
   if (end.kind == End::Kind::kDeleted) {
     Remove(Kind::kPod, end.pod->key());
@@ -418,9 +310,8 @@ void InMemoryCluster::Reach(const End& end) {
 
 void InMemoryCluster::SetFaults(const ClusterFaults& faults) {
   MutexLock lock(mutex_);
-  faults_ = faults;
-  may_delay_bindings_ = MayDelay();
-  *chance_ = Chance(faults.seed);
+  faults_->Set(faults);
+  may_delay_bindings_ = faults_->MayDelay();
   watch_->SetFaults(faults);
 }
 
@@ -431,36 +322,13 @@ void InMemoryCluster::Relist() {
 
 void InMemoryCluster::SetBindFault(BindFault fault) {
   MutexLock lock(mutex_);
-  bind_fault_ = std::move(fault);
+  faults_->SetFault(std::move(fault));
 }
 
 void InMemoryCluster::SetBindDelay(BindDelay delay) {
   MutexLock lock(mutex_);
-  bind_delay_ = std::move(delay);
-  may_delay_bindings_ = MayDelay();
-}
-
-bool InMemoryCluster::MayDelay() const {
-  return bind_delay_ != nullptr || faults_.slow_bind > 0 || faults_.lost_answer > 0;
-}
-
-InMemoryCluster::BindFate InMemoryCluster::DrawFate(const PodBinding& binding) {
-  BindFate fate;
-  BindDelay delay;
-  {
-    MutexLock lock(mutex_);
-    if (bind_fault_ != nullptr) fate.fault = bind_fault_;
-    if (bind_delay_ != nullptr) delay = bind_delay_;
-    fate.refused = chance_->Happens(faults_.bind_failure);
-    fate.answer_lost = chance_->Happens(faults_.lost_answer);
-    if (chance_->Happens(faults_.slow_bind)) {
-      const absl::Duration whole = chance_->Between(faults_.min_bind_delay, faults_.max_bind_delay);
-      fate.delay_before = chance_->Between(absl::ZeroDuration(), whole);
-      fate.delay_after = whole - fate.delay_before;
-    }
-  }
-  if (delay != nullptr) fate.delay_before += delay(*binding.pod, binding.node_name);
-  return fate;
+  faults_->SetDelay(std::move(delay));
+  may_delay_bindings_ = faults_->MayDelay();
 }
 
 // --- Cluster -------------------------------------------------------------------------------------
@@ -478,11 +346,16 @@ void InMemoryCluster::StopWatching() {
 
 void InMemoryCluster::Prefetch(const Identity& pod, Fetch what) {
   MutexLock lock(mutex_);
-  StoreOf(Kind::kPod).Prefetch(pod, what);
+  objects_->of(Kind::kPod).Prefetch(pod, what);
 }
 
 absl::Status InMemoryCluster::Bind(const PodBinding& binding) {
-  const BindFate fate = DrawFate(binding);
+  BindingFaults::Fate fate;
+  {
+    MutexLock lock(mutex_);
+    fate = faults_->Draw();
+  }
+  if (fate.delay != nullptr) fate.delay_before += fate.delay(*binding.pod, binding.node_name);
   if (fate.delay_before > absl::ZeroDuration()) {
     clock_.SleepUntil(clock_.Now() + fate.delay_before);
   }
@@ -512,7 +385,7 @@ absl::Status InMemoryCluster::Assign(const PodBinding& binding) {
   const Identity& pod = *binding.pod;
   const std::string& node_name = binding.node_name;
   MutexLock lock(mutex_);
-  Stored* stored = FindPod(pod);
+  StoredObject* stored = objects_->FindPod(pod);
   if (stored == nullptr) return Gone(pod);
   if (stored->pod.on_node) {
     const auto current = stored->object.Share<api::Pod>();
@@ -522,7 +395,7 @@ absl::Status InMemoryCluster::Assign(const PodBinding& binding) {
   if (stored->pod.leaving) {
     return absl::FailedPreconditionError(absl::StrCat("pod ", pod.key(), " is being deleted"));
   }
-  if (!StoreOf(Kind::kNode).Contains(node_name)) {
+  if (!objects_->of(Kind::kNode).Contains(node_name)) {
     return absl::NotFoundError(absl::StrCat("node ", node_name, " is gone"));
   }
   const Symbol node = Symbol::Intern(node_name);
@@ -532,7 +405,7 @@ absl::Status InMemoryCluster::Assign(const PodBinding& binding) {
   return absl::OkStatus();
 }
 
-void InMemoryCluster::PutBound(Stored& stored, const PodBinding& binding, Symbol node) {
+void InMemoryCluster::PutBound(StoredObject& stored, const PodBinding& binding, Symbol node) {
   std::shared_ptr<const PackedPod> pod = stored.object.packed();
   if (!binding.annotations.empty() || !binding.labels.empty()) {
     pod = pod->With([&](api::Pod& own) {
@@ -544,14 +417,14 @@ void InMemoryCluster::PutBound(Stored& stored, const PodBinding& binding, Symbol
       }
     });
   }
-  PodState state = stored.pod;
+  StoredPodState state = stored.pod;
   state.on_node = true;
   Replace(stored, Object(pod->Bound(node, clock_.Now()), stored.object.where()), state);
 }
 
 absl::StatusOr<std::string> InMemoryCluster::AssignedNode(const Identity& pod) {
   MutexLock lock(mutex_);
-  const Stored* stored = FindPod(pod);
+  const StoredObject* stored = objects_->FindPod(pod);
   if (stored == nullptr) return Gone(pod);
   std::string node_name;
   stored->object.packed()->ReadOwn(
@@ -561,7 +434,7 @@ absl::StatusOr<std::string> InMemoryCluster::AssignedNode(const Identity& pod) {
 
 absl::Status InMemoryCluster::Evict(const Identity& pod, const std::string& message) {
   MutexLock lock(mutex_);
-  Stored* stored = FindPod(pod);
+  StoredObject* stored = objects_->FindPod(pod);
   if (stored == nullptr) return Gone(pod);
   if (stored->pod.leaving) return absl::OkStatus();
   evictions_.push_back(pod.key());
@@ -580,7 +453,7 @@ absl::Status InMemoryCluster::Evict(const Identity& pod, const std::string& mess
 
 absl::Status InMemoryCluster::PatchPodStatus(const PodStatusPatch& patch) {
   MutexLock lock(mutex_);
-  Stored* stored = FindPod(*patch.pod);
+  StoredObject* stored = objects_->FindPod(*patch.pod);
   if (stored == nullptr) return Gone(*patch.pod);
   bool nominates = false;
   if (patch.nominated_node_name.has_value()) {
@@ -610,7 +483,7 @@ absl::Status InMemoryCluster::Update(const ObjectUpdate& update) {
     return absl::InvalidArgumentError("pods are bound and patched, not updated");
   }
   MutexLock lock(mutex_);
-  const Stored* const stored = StoreOf(object.kind()).Find(object.key());
+  const StoredObject* const stored = objects_->of(object.kind()).Find(object.key());
   const auto named = absl::StrCat(Plural(object.kind()), " \"", object.name(), "\"");
   if (stored == nullptr) return absl::NotFoundError(absl::StrCat(named, " not found"));
   const google::protobuf::Message& current = stored->object.message();
@@ -630,8 +503,8 @@ absl::Status InMemoryCluster::Update(const ObjectUpdate& update) {
 void InMemoryCluster::PutPart(const Object& current, const google::protobuf::Message& message,
                               ObjectUpdate::Part part) {
   Put(Object(current.kind(), WithPart(current.message(), message, part), current.where()),
-      PodState());
-  RunControllers();
+      StoredPodState());
+  controllers_->Reconcile(clock_.Now());
 }
 
 absl::Status InMemoryCluster::Edit(const ObjectEdit& edit) {
@@ -640,7 +513,7 @@ absl::Status InMemoryCluster::Edit(const ObjectEdit& edit) {
     return absl::InvalidArgumentError("pods are bound and patched, not edited");
   }
   MutexLock lock(mutex_);
-  const Stored* const stored = StoreOf(who.kind()).Find(who.key());
+  const StoredObject* const stored = objects_->of(who.kind()).Find(who.key());
   if (stored == nullptr || stored->object.uid() != who.uid()) {
     return absl::NotFoundError(absl::StrCat(Plural(who.kind()), " \"", who.name(), "\" not found"));
   }

@@ -52,7 +52,8 @@ class PolicyConverter {
     }
     file_.AddSymmetricWeight(root, profile);
     if (const Value all = root.Find("alwaysCheckAllPredicates"); all.AsBool().value_or(false)) {
-      file_.CommentAtTop(all, "alwaysCheckAllPredicates: no equal: a node's first reason is told");
+      file_.CommentAtTop(all,
+                         "alwaysCheckAllPredicates: no equal: a node's first reason is reported");
     }
     file_.CopyExtenders(root.Find("extenders"));
     file_.AddProfile(std::move(profile));

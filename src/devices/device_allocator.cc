@@ -14,7 +14,9 @@
 #include "berth/api/resource_v1.pb.h"
 #include "devices/compiled_selector.h"
 #include "devices/consumable_capacity.h"
+#include "devices/device_worth.h"
 #include "devices/offered_slice.h"
+#include "devices/pool_counters.h"
 #include "devices/tolerated_taints.h"
 
 namespace berth {
@@ -29,68 +31,6 @@ bool AreEqual(const api::DeviceAttribute& a, const api::DeviceAttribute& b) {
   if (a.has_bool_()) return b.has_bool_() && a.bool_() == b.bool_();
   return a.has_version() && b.has_version() && a.version() == b.version();
 }
-
-// What is left of the counters of a pool beside the devices that are held, and what the search took
-// of them.
-class PoolCounters {
- public:
-  PoolCounters(const NodePool& pool, const AllocationRequest& request) {
-    for (const auto& slice : pool.counters) {
-      for (const api::CounterSet& set : slice->spec().shared_counters()) {
-        for (const auto& [name, counter] : set.counters()) {
-          left_[{set.name(), name}] = AmountOf(counter);
-        }
-      }
-    }
-    const auto subtract_held = [&](const auto& slices) {
-      for (const auto& slice : slices) {
-        for (const OfferedDevice& device : slice->devices()) {
-          if (!device.consumes_counters) continue;
-          if (request.is_held(device.id) || IsShared(device, request)) Take(device);
-        }
-      }
-    };
-    subtract_held(pool.slices);
-    subtract_held(pool.counters);
-    subtract_held(pool.others);
-  }
-
-  static bool IsShared(const OfferedDevice& device, const AllocationRequest& request) {
-    return device.allows_multiple && request.consumed != nullptr &&
-           !request.consumed(device.id).empty();
-  }
-
-  // As upstream, a counter that is overdrawn stops all devices of the pool that consume any.
-  bool Suffice(const OfferedDevice& device) {
-    Take(device);
-    const bool suffice = std::none_of(left_.begin(), left_.end(),
-                                      [](const auto& left) { return left.second.IsNegative(); });
-    if (!suffice) GiveBack(device);
-    return suffice;
-  }
-  void GiveBack(const OfferedDevice& device) {
-    ForEach(device, [](Quantity& left, const Quantity& amount) { left.Add(amount); });
-  }
-
- private:
-  static Quantity AmountOf(const api::Counter& counter) {
-    return Quantity::Parse(counter.value().string()).value_or(Quantity());
-  }
-  template <class Change>
-  void ForEach(const OfferedDevice& device, Change change) {
-    for (const api::DeviceCounterConsumption& consumption : device.message->consumes_counters()) {
-      for (const auto& [name, counter] : consumption.counters()) {
-        const auto left = left_.find({consumption.counter_set(), name});
-        if (left != left_.end()) change(left->second, AmountOf(counter));
-      }
-    }
-  }
-  void Take(const OfferedDevice& device) {
-    ForEach(device, [](Quantity& left, const Quantity& amount) { left.Subtract(amount); });
-  }
-
-  std::map<std::pair<std::string, std::string>, Quantity> left_;  // by set and name
-};
 
 class Search {
  public:
@@ -116,6 +56,7 @@ class Search {
     result_ = &result;
     const bool found = AllocateClaims(0);
     result.steps = steps_;
+    if (worth_.has_value()) result.score = worth_->Score();
     if (!error_.ok()) return error_;
     if (found) {
       result.outcome = NodeAllocation::Outcome::kAllocated;
@@ -152,6 +93,7 @@ class Search {
   struct Requirement {
     std::vector<Verdict> verdicts;  // by candidate
     std::vector<int> all;           // the candidates that match, if it wants all
+    std::vector<bool> passed_over;  // by candidate, where they are ranked: not to be tried now
     int64_t count = 0;
   };
   struct Constraint {
@@ -194,6 +136,19 @@ class Search {
         }
       }
     }
+    if (request_.scoring != DeviceScoring::kFirstFit) WeighCandidates();
+  }
+
+  void WeighCandidates() {
+    std::vector<DeviceWorth::Device> devices;
+    for (const Candidate& candidate : candidates_) {
+      const bool is_of_no_use =
+          candidate.device->consumes_counters && !features_.partitionable_devices;
+      devices.push_back(
+          {candidate.device, candidate.pool, candidate.held || is_of_no_use, &candidate.consumed});
+    }
+    worth_.emplace(request_.scoring, static_cast<int>(pools_.size()), devices,
+                   [this](int pool) -> const PoolCounters& { return CountersOf(pool); });
   }
 
   // --- Before the search: allocator_stable.go Allocate() ---
@@ -237,6 +192,7 @@ class Search {
     Requirement& state = StateAt(at);
     if (!spec.problem.ok()) return spec.problem;
     state.verdicts.resize(candidates_.size());
+    if (worth_.has_value()) state.passed_over.resize(candidates_.size());
     state.count = spec.count;
     if (!spec.wants_all) return absl::OkStatus();
     int candidate = 0;  // of complete and valid pools only, as all before this one are
@@ -285,6 +241,7 @@ class Search {
     const auto so_far = static_cast<int64_t>(result_->picked[at.claim].size());
     if (so_far + state.count - taken > kMostDevices) return false;
     if (spec.wants_all) return AllocateAllFrom(at, taken);
+    if (worth_.has_value()) return AllocateRanked(at, taken);
     for (size_t i = from; i < candidates_.size(); ++i) {
       if (TakeStep()) return false;
       if (!IsFree(at, candidates_[i]) || !Matches(at, i)) {
@@ -300,6 +257,56 @@ class Search {
       if (!AreEnoughLeft(at, i + 1, state.count - taken)) return false;
     }
     return false;
+  }
+
+  // The same in the order of what the devices are worth now. What was tried in one place is not
+  // tried behind it: that would be the same choice.
+  bool AllocateRanked(const At& at, int64_t taken) {
+    std::vector<bool>& passed_over = StateAt(at).passed_over;
+    const std::vector<size_t> ranked = RankedCandidates(at);
+    size_t tried = 0;
+    bool found = false;
+    while (tried < ranked.size() && !found && !TakeStep()) {
+      const size_t candidate = ranked[tried];
+      if (Matches(at, candidate) && Pick(at, candidate)) {
+        found = AllocateDevicesFrom(at, taken + 1, 0);
+        if (!found && !stopped()) PutBack(at, candidate);
+      }
+      if (stopped()) break;
+      passed_over[candidate] = true;
+      ++tried;
+      if (!found && !AreEnoughLeft(at, 0, StateAt(at).count - taken)) break;
+    }
+    for (size_t i = 0; i < tried; ++i) passed_over[ranked[i]] = false;
+    return found;
+  }
+
+  // The free ones that match, or of which a selector cannot tell: that is an error when it is their
+  // turn.
+  std::vector<size_t> RankedCandidates(const At& at) {
+    std::vector<std::pair<int64_t, size_t>> ranks;
+    for (size_t i = 0; i < candidates_.size() && !TakeStep(); ++i) {
+      if (StateAt(at).passed_over[i] || !IsFree(at, candidates_[i])) continue;
+      const bool matches = Matches(at, i);
+      if (!matches && error_.ok()) continue;
+      error_ = absl::OkStatus();
+      ranks.push_back({matches ? RankOf(at, i) : std::numeric_limits<int64_t>::max(), i});
+    }
+    std::sort(ranks.begin(), ranks.end());
+    std::vector<size_t> ranked;
+    for (const auto& [rank, candidate] : ranks) ranked.push_back(candidate);
+    return ranked;
+  }
+
+  int64_t RankOf(const At& at, size_t candidate) {
+    const int device = static_cast<int>(candidate);
+    if (!worth_->IsPossible(device)) return std::numeric_limits<int64_t>::max();
+    if (SpecAt(at).admin_access) return 0;  // takes it from nobody
+    const OfferedDevice& offered = *candidates_[candidate].device;
+    if (!offered.allows_multiple) return worth_->RankOf(device, {});
+    const auto consumption = ConsumptionOf(SpecAt(at).capacity, *offered.message);
+    return consumption.has_value() ? worth_->RankOf(device, *consumption)
+                                   : std::numeric_limits<int64_t>::max();
   }
 
   // Each of them must be had, so there is one order to try.
@@ -326,6 +333,7 @@ class Search {
     const Requirement& state = StateAt(at);
     for (size_t i = from; i < candidates_.size() && wanted > 0; ++i) {
       if (state.verdicts[i] == Verdict::kNo || !IsFree(at, candidates_[i])) continue;
+      if (worth_.has_value() && state.passed_over[i]) continue;
       if (candidates_[i].device->allows_multiple) return true;
       --wanted;
     }
@@ -410,6 +418,9 @@ class Search {
     } else {
       picked.picked_by.push_back(static_cast<int>(at.claim));
     }
+    if (worth_.has_value() && !SpecAt(at).admin_access) {
+      worth_->Take(static_cast<int>(candidate), result.consumed);
+    }
     return true;
   }
 
@@ -417,6 +428,9 @@ class Search {
     RemoveFromConstraints(at, claims_[at.claim].constraints.size());
     Candidate& picked = candidates_[candidate];
     const OfferedDevice& device = *picked.device;
+    if (worth_.has_value() && !SpecAt(at).admin_access) {
+      worth_->GiveBack(static_cast<int>(candidate), result_->picked[at.claim].back().consumed);
+    }
     if (device.allows_multiple) {
       for (const auto& [name, amount] : result_->picked[at.claim].back().consumed) {
         picked.consumed[name].Subtract(amount);
@@ -486,6 +500,7 @@ class Search {
   const LabelSet& node_labels_;
   std::vector<std::optional<PoolCounters>> counters_;  // by pool, once they count
   std::vector<Candidate> candidates_;
+  std::optional<DeviceWorth> worth_;  // unless the first that fits is taken
   std::vector<Claim> state_;
   NodeAllocation* result_ = nullptr;
   int64_t steps_ = 0;

@@ -127,7 +127,7 @@ void FailEveryMember(const AttemptRequest& request, const GroupMembers& group,
 // What the queue waits for: any change that may help any of the pods that were rejected, and for a
 // group also a change of the group itself.
 Rejection DescribeRejection(const AttemptRequest& request, const AttemptResult& result);
-// What a group that missed its minimum is told, in its plugin's words.
+// Why a group missed its minimum, as its plugin puts it.
 Status WhyGroupFailed(const AttemptRequest& request, const GroupMembers& group,
                       const AttemptResult& result);
 

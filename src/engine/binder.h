@@ -32,7 +32,7 @@ struct Placement {
   AttemptHistory history = {};  // of the queue's entry that it came from
   // Its PreBind plugins are done; they do not run again when only the binding is repeated.
   bool pre_bound = false;
-  // The cluster was told the node in advance, as the pod's nominated node.
+  // The node was written to the cluster in advance, as the pod's nominated node.
   bool announced = false;
   uint64_t assumed_at = 0;  // ClusterState::outside_changes() then
   int bind_failures = 0;

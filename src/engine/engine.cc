@@ -17,7 +17,7 @@
 namespace berth {
 namespace {
 
-// How long a cluster may take to deliver what there is before people are told.
+// How long a cluster may take to deliver what there is before that is reported.
 constexpr absl::Duration kLongestSync = absl::Seconds(30);
 
 SchedulingQueue MakeQueue(const ProfileSetup& setup) {

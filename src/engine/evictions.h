@@ -18,7 +18,7 @@ namespace berth {
 
 // As kube-scheduler v1.35 framework/preemption prepareCandidateAsync: all victims but the last are
 // evicted at once, the last one when the cluster has answered for the others, so that a preemptor
-// that is woken by a victim's end is woken when everything is under way. Belongs to the scheduling
+// that a victim's end requeues is requeued when everything is under way. Belongs to the scheduling
 // thread; only the calls to the cluster run on the executor.
 class Evictions {
  public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of a pod that was not placed: its nomination, and what the cluster is told. As
+// What becomes of a pod that was not placed: its nomination, and what is written to the cluster. As
 // kube-scheduler v1.35 schedule_one.go handleSchedulingFailure.
 #ifndef BERTH_SRC_ENGINE_FAILURE_HANDLER_H_
 #define BERTH_SRC_ENGINE_FAILURE_HANDLER_H_

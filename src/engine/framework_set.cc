@@ -36,7 +36,7 @@ void CheckQueueSort(const Framework& first, const Framework& other, Problems& pr
   }
 }
 
-// A plugin that every profile needs is in all or in none. Each profile without it is told once.
+// A plugin that every profile needs is in all or in none. Each profile without it is reported once.
 void CheckEveryProfile(absl::Span<const Framework* const> profiles, Problems& problems) {
   absl::flat_hash_set<Symbol> checked;
   for (const Framework* const profile : profiles) {

@@ -32,7 +32,7 @@ std::optional<std::string> EquivalenceKey(const Framework& framework,
 std::vector<MemberClass> ClassifyMembers(const AttemptRequest& request, ClusterState& cluster);
 
 // Whether siblings that are placed later may let the pod in. Not if every filter that rejected it
-// goes by the node alone and, of the pods there, by what they take.
+// depends on the node alone and, of the pods there, on what they take.
 bool MayFitLater(const Framework& framework, const PodInfo& pod,
                  absl::Span<const Symbol> rejecting_plugins);
 

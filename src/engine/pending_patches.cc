@@ -66,7 +66,7 @@ void PendingPatches::WriteOne(const std::shared_ptr<State>& state) {
       state->waiting.Erase(*pod);
     }
   }
-  // A pod that is gone needs no condition; anything else is told again with the next attempt. A
+  // A pod that is gone needs no condition; anything else is written again with the next attempt. A
   // nomination stands in memory either way.
   if (next.has_value()) (void)state->cluster.PatchPodStatus(*next);
   {

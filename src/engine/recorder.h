@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the cluster is told of pods: conditions, events, nominated nodes.
+// What is written to the cluster of pods: conditions, events, nominated nodes.
 #ifndef BERTH_SRC_ENGINE_RECORDER_H_
 #define BERTH_SRC_ENGINE_RECORDER_H_
 
@@ -39,7 +39,7 @@ class Recorder {
  private:
   Cluster& cluster_;
   PendingPatches patches_;
-  // The last thing the cluster was told about each pending pod, to tell it only what is new.
+  // What was written last of each pending pod, so that only what is new is written.
   IdentityMap<std::string, ByUid> said_;
 };
 

@@ -81,7 +81,8 @@ CycleResult Conclude(const EvaluationRequest& request, Evaluation evaluation,
 }  // namespace
 
 SchedulingCycle::SchedulingCycle(bool incremental, int filter_block_size)
-    : evaluator_(NewEvaluator(incremental, filter_block_size)), extended_(filter_block_size) {}
+    : evaluator_(NewEvaluator(incremental, filter_block_size)),
+      evaluator_with_extenders_(filter_block_size) {}
 
 CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state,
                                  const std::shared_ptr<const PodInfo>& pod, const NodeTable& nodes,
@@ -95,7 +96,7 @@ CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state,
                                      .nominated_node = nominator.NominatedNode(*pod),
                                      .percentage = percentage};
   NodeEvaluator& evaluator = framework.extenders().AnyInterested(*pod)
-                                 ? static_cast<NodeEvaluator&>(extended_)
+                                 ? static_cast<NodeEvaluator&>(evaluator_with_extenders_)
                                  : *evaluator_;
   // If pods of its class came before, the caches may have the answer, of all nodes. A nominated pod
   // tries its node first.

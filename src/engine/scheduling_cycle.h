@@ -47,7 +47,7 @@ class SchedulingCycle {
  private:
   const std::unique_ptr<NodeEvaluator> evaluator_;
   // For pods that an extender is interested in: it does not declare what its verdicts depend on.
-  FullEvaluator extended_;
+  FullEvaluator evaluator_with_extenders_;
 };
 
 }  // namespace berth

@@ -27,7 +27,7 @@ class TableUpdater {
 
   ClusterState& cluster_;
   const FrameworkSet& profiles_;
-  uint64_t updated_at_ = 0;  // Changes() when plugins were told last
+  uint64_t updated_at_ = 0;  // Changes() as of the last call of plugins
   uint64_t order_ = 0;       // NodeTable::order_version() then
 };
 

@@ -13,9 +13,9 @@
 namespace berth {
 
 // FilterNodes, PreScore, ScoreNodes and the choice, with the extenders that are interested in the
-// pod. Between two pods it keeps scratch memory, and
-// where the last partial search ended. For an explanation (CycleState::for_explanation()) all nodes
-// are filtered and all feasible ones are scored, even a single one.
+// pod. Between two pods it keeps scratch memory, and where the last partial search ended. For an
+// explanation (CycleState::for_explanation()) all nodes are filtered and all feasible ones are
+// scored, even a single one.
 class FullEvaluator final : public NodeEvaluator {
  public:
   // `filter_block_size` as SchedulerOptions has it.

@@ -158,7 +158,7 @@ Status NominationFilter::FilterOneOfEachShortage(const CycleState& state, const 
       ++pods;
       requests.Add(nominated->requests());
     }
-    on_row.requests.ForEach([&](ResourceId id, int64_t sum) {  // as it is told of all of them
+    on_row.requests.ForEach([&](ResourceId id, int64_t sum) {  // as its message counts all of them
       if (sum < 0) requests.Set(id, sum);
     });
     return first->capacity.ShortageFor(row, pods, requests);

@@ -60,7 +60,7 @@ class KoordinatorImporter {
     quota.where = object.where();
     quota.api_version = TextOf(object.value.Find("apiVersion"));
     quota.name = object.name;
-    quota.namespace_name = object.namespace_name.empty() ? "default" : object.namespace_name;
+    quota.namespace_name = object.namespace_name;
     const Value metadata = object.value.Find("metadata");
     CopyMarks(metadata.Find("labels"), "metadata.labels", object.subject(), quota.labels,
               quota.notes);

@@ -351,7 +351,7 @@ class KueueImporter {
                          "\" is not in the files"));
         continue;
       }
-      const std::string in = object->namespace_name.empty() ? "default" : object->namespace_name;
+      const std::string in = object->namespace_name;
       queues[key][in].insert(object->name);
       owner[{in, object->name}] = key;
       NoteUnread(spec, absl::StrCat("LocalQueue ", in, "/", object->name, ": "), {"clusterQueue"},
@@ -439,7 +439,7 @@ class KueueImporter {
     }
     imported_.remarks.push_back(
         "Kueue: fairSharing.weight counts there only if its Configuration enables fair sharing; "
-        "then also reclaim goes by shares, which is reclaim.strategy FairShare here.");
+        "then reclaim, too, depends on shares, which is reclaim.strategy FairShare here.");
   }
 
   // Kueue does not place a pod where its queue has no flavor, nor admit one that asks for a

@@ -25,19 +25,20 @@ constexpr absl::string_view kRivals[] = {"Kueue", "KAI", "Volcano", "YuniKorn", 
 struct Known {
   Rival rival;
   absl::string_view group, kind;
+  bool is_namespaced;
   std::initializer_list<absl::string_view> versions;
 };
 // An ElasticQuota is scheduler-plugins', too: it is read the same way.
 const Known kKnown[] = {
-    {Rival::kKueue, "kueue.x-k8s.io", "ClusterQueue", {"v1beta1", "v1beta2"}},
-    {Rival::kKueue, "kueue.x-k8s.io", "Cohort", {"v1alpha1", "v1beta1", "v1beta2"}},
-    {Rival::kKueue, "kueue.x-k8s.io", "ResourceFlavor", {"v1beta1", "v1beta2"}},
-    {Rival::kKueue, "kueue.x-k8s.io", "LocalQueue", {"v1beta1", "v1beta2"}},
-    {Rival::kKai, "scheduling.run.ai", "Queue", {"v2"}},
-    {Rival::kVolcano, "scheduling.volcano.sh", "Queue", {"v1beta1"}},
-    {Rival::kKoordinator, "scheduling.sigs.k8s.io", "ElasticQuota", {"v1alpha1"}},
-    {Rival::kKoordinator, "scheduling.x-k8s.io", "ElasticQuota", {"v1alpha1"}},
-    {Rival::kKoordinator, "quota.koordinator.sh", "ElasticQuotaProfile", {"v1alpha1"}},
+    {Rival::kKueue, "kueue.x-k8s.io", "ClusterQueue", false, {"v1beta1", "v1beta2"}},
+    {Rival::kKueue, "kueue.x-k8s.io", "Cohort", false, {"v1alpha1", "v1beta1", "v1beta2"}},
+    {Rival::kKueue, "kueue.x-k8s.io", "ResourceFlavor", false, {"v1beta1", "v1beta2"}},
+    {Rival::kKueue, "kueue.x-k8s.io", "LocalQueue", true, {"v1beta1", "v1beta2"}},
+    {Rival::kKai, "scheduling.run.ai", "Queue", false, {"v2"}},
+    {Rival::kVolcano, "scheduling.volcano.sh", "Queue", false, {"v1beta1"}},
+    {Rival::kKoordinator, "scheduling.sigs.k8s.io", "ElasticQuota", true, {"v1alpha1"}},
+    {Rival::kKoordinator, "scheduling.x-k8s.io", "ElasticQuota", true, {"v1alpha1"}},
+    {Rival::kKoordinator, "quota.koordinator.sh", "ElasticQuotaProfile", true, {"v1alpha1"}},
 };
 
 bool IsPrintable(absl::string_view text) {
@@ -153,6 +154,9 @@ class SourceReader {
       problems_.AddError(value.where(), object.subject(), "metadata.name: is required");
       return;
     }
+    // As the API server: what names no namespace is in "default", and a cluster's own is in none.
+    if (!known.is_namespaced) object.namespace_name.clear();
+    if (known.is_namespaced && object.namespace_name.empty()) object.namespace_name = "default";
     if (!absl::c_linear_search(known.versions, absl::string_view(version))) {
       problems_.AddError(value.where(), object.subject(),
                          absl::StrCat("apiVersion: ", known.group, "/", version,

@@ -34,7 +34,7 @@ class VolcanoImporter {
                      has_deserved_ ? "capacity does, as there is a queue with `deserved`: that is "
                                      "min, weights do not count. "
                                    : "proportion does, as no queue has `deserved`: weights share "
-                                     "what there is, and reclaim goes by shares. ",
+                                     "what there is, and reclaim depends on shares. ",
                      "There a queue takes back while it is within its due in one resource that "
                      "it asks for, here in all of them; and only if its scheduler has the action "
                      "reclaim. Which queue a pod is of is said there by its PodGroup or an "

@@ -579,7 +579,7 @@ void ApiClient::TellIfExpired() {
                         TimeToString(end)));
 }
 
-// The same is told again after a while.
+// The same is reported again after a while.
 void ApiClient::TellOnce(const std::string& text) {
   const absl::Time now = MonotonicNow();
   if (text == told_ && now - told_at_ < kTellAgain) return;

@@ -15,7 +15,7 @@
 namespace berth {
 
 // The entries of one file, or of several that were merged. An entry that is wrong is no reason to
-// refuse the others: what is wrong with it is told when it is used.
+// refuse the others: what is wrong with it is reported when it is used.
 class Kubeconfig {
  public:
   // Adds the entries of `text`. An entry, or a current context, that is there already stays as it

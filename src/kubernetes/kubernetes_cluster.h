@@ -37,7 +37,7 @@ class Binding;
 class KubernetesCluster final : public Cluster {
  public:
   // `options.kubeconfig` and `context` do not count: `connection` is what they came to. `observe`
-  // is told of every call to the server.
+  // is called for every call to the server.
   using ObserveCall = std::function<void(const ApiCallRecord& call)>;
   KubernetesCluster(
       const Connection& connection, const KubernetesClusterOptions& options,

@@ -54,7 +54,7 @@ class Reflector {
 
   ApiRequest Next(absl::Time now);
   absl::Status OnStart(absl::string_view content_type);
-  // What the sink is to be told is appended to `events`, in order.
+  // What the sink is to get is appended to `events`, in order.
   absl::Status OnBytes(absl::string_view bytes, std::vector<WatchEvent>& events);
   absl::Duration OnEnd(const absl::Status& status, absl::Time now, std::vector<WatchEvent>& events);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which members of running groups may go by themselves, and which take the others with them.
+// Which members of running groups may go alone, and which take the others with them.
 #ifndef BERTH_SRC_PREEMPTION_GROUP_VICTIMS_H_
 #define BERTH_SRC_PREEMPTION_GROUP_VICTIMS_H_
 

@@ -21,7 +21,7 @@ struct HealthCheck {
 
 // Adds `path` ("/readyz"), which passes if all checks do, and the path of each check
 // ("/readyz/shutdown"). No checks: "ping", which always passes. Parameters: `verbose`, `exclude`.
-// `observe` is told of each check of the whole path: its name, "readyz", whether it passed.
+// `observe` is called for each check of the whole path: its name, "readyz", whether it passed.
 using ObserveHealth =
     std::function<void(const std::string& check, const std::string& type, bool passed)>;
 void AddHealthEndpoints(const std::string& path, std::vector<HealthCheck> checks,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `berth run` is told by flags: those of kube-scheduler v1.35.
+// The flags of `berth run`: those of kube-scheduler v1.35.
 #ifndef BERTH_SRC_PROCESS_RUN_OPTIONS_H_
 #define BERTH_SRC_PROCESS_RUN_OPTIONS_H_
 

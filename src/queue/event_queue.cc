@@ -185,7 +185,7 @@ void EventQueue::Move(std::vector<Concerned> entries, const Question& question) 
   }
 }
 
-// They are very many, and are woken bit by bit: those of the highest priority first, as they are
+// They are very many, and are requeued in steps: those of the highest priority first, as they are
 // tried first wherever priorities count.
 void EventQueue::BeginToRequeue(const Answers& answers, const Question& question,
                                 const QueueEntry* own) {
@@ -226,7 +226,7 @@ bool EventQueue::RequeueSome() {
 
 void EventQueue::Reindex(QueueEntry& entry) {
   const bool waits = entry.state == QueueState::kUnschedulable || entry.state == QueueState::kGated;
-  // It was woken, whatever becomes of it until it moves.
+  // It is to be requeued, whatever becomes of it until it moves.
   const bool is_waking = entry.hint_class != nullptr && !entry.hint_class->is_indexed;
   if (is_waking && waits) return;
   if (!waits && entry.gated_members.empty()) return hint_classes_.Remove(entry);

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "queue/event_log.h"
+#include "queue/in_flight_events.h"
 #include "queue/queue_entry.h"
 
 namespace berth {
@@ -16,13 +16,13 @@ class InFlight {
  public:
   // The entry was popped: events from now on concern it.
   void Begin(QueueEntry& entry) {
-    entry.first_event = log_.end();
+    entry.first_event = events_.end();
     entry.changed_in_flight = false;
     entries_.push_back(&entry);
   }
   // The entry is tried further; what has happened so far has been looked at.
   void Renew(QueueEntry& entry) {
-    entry.first_event = log_.end();
+    entry.first_event = events_.end();
     Prune();
   }
   void End(QueueEntry& entry) {
@@ -35,16 +35,18 @@ class InFlight {
     return it == entries_.end() ? nullptr : *it;
   }
   void Record(const ClusterEvent& event, const ObjectChange& change) {
-    if (!entries_.empty()) log_.Append(event, change);
+    if (!entries_.empty()) events_.Append(event, change);
   }
 
   int size() const { return static_cast<int>(entries_.size()); }
-  const EventLog& log() const { return log_; }
+  const InFlightEvents& events() const { return events_; }
 
  private:
-  void Prune() { log_.PruneBefore(entries_.empty() ? log_.end() : entries_.front()->first_event); }
+  void Prune() {
+    events_.PruneBefore(entries_.empty() ? events_.end() : entries_.front()->first_event);
+  }
 
-  EventLog log_;
+  InFlightEvents events_;
   std::vector<QueueEntry*> entries_;  // by order of Pop(); few
 };
 

@@ -130,8 +130,8 @@ absl::Status CheckQueueInvariants(const QueueParts& queue) {
   absl::Status status = queue.events.CheckInvariants(counts.in_hint_classes);
   if (status.ok()) status = CheckCounts(queue, counts);
   if (!status.ok()) return status;
-  if (queue.in_flight.size() == 0 && queue.in_flight.log().size() > 0)
-    return Broken(queue.in_flight.log().size(), " events for nobody");
+  if (queue.in_flight.size() == 0 && queue.in_flight.events().size() > 0)
+    return Broken(queue.in_flight.events().size(), " events for nobody");
   return absl::OkStatus();
 }
 

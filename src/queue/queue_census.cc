@@ -39,11 +39,11 @@ QueueCensus CountQueue(const EntryIndex& entries, const InFlight& in_flight) {
     }
   });
   census.inflight_events["PodPopped"] = in_flight.size();
-  in_flight.log().ForEachSince(in_flight.log().begin(),
-                               [&](const ClusterEvent& event, const ObjectChange&) {
-                                 ++census.inflight_events[event.label];
-                                 return true;
-                               });
+  in_flight.events().ForEachSince(in_flight.events().begin(),
+                                  [&](const ClusterEvent& event, const ObjectChange&) {
+                                    ++census.inflight_events[event.label];
+                                    return true;
+                                  });
   return census;
 }
 

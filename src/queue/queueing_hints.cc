@@ -41,17 +41,18 @@ RequeueStrategy QueueingHints::WorthRequeuing(const QueueEntry& entry, const Clu
 }
 
 RequeueStrategy QueueingHints::WorthAfterFlight(const QueueEntry& entry,
-                                                const EventLog& log) const {
+                                                const InFlightEvents& events) const {
   if (entry.unschedulable_plugins.empty() && entry.pending_plugins.empty()) {
     return RequeueStrategy::kAfterBackoff;
   }
   RequeueStrategy best =
       entry.changed_in_flight ? RequeueStrategy::kAfterBackoff : RequeueStrategy::kSkip;
-  log.ForEachSince(entry.first_event, [&](const ClusterEvent& event, const ObjectChange& change) {
-    best = std::max(best, WorthRequeuing(entry, event, change));
-    return best != RequeueStrategy::kImmediately &&
-           (best == RequeueStrategy::kSkip || !entry.pending_plugins.empty());
-  });
+  events.ForEachSince(entry.first_event,
+                      [&](const ClusterEvent& event, const ObjectChange& change) {
+                        best = std::max(best, WorthRequeuing(entry, event, change));
+                        return best != RequeueStrategy::kImmediately &&
+                               (best == RequeueStrategy::kSkip || !entry.pending_plugins.empty());
+                      });
   return best;
 }
 

@@ -78,7 +78,8 @@ void Requeuer::RequireBackoff(QueueEntry& entry) {
   if (entry.state == QueueState::kInFlight || entry.state == QueueState::kErrorBackoff) return;
   const bool was_to_be_tried =
       entry.state == QueueState::kActive || entry.state == QueueState::kBackoff;
-  if (was_to_be_tried) Attach(entry, QueueState::kUnschedulable);  // its place goes by the backoff
+  if (was_to_be_tried)
+    Attach(entry, QueueState::kUnschedulable);  // its place depends on the backoff
   ++entry.history.unschedulable_count;
   entry.requires_backoff = true;
   entry.backoff_expiration =

@@ -170,7 +170,7 @@ void SchedulingQueue::Placed(const QueueEntry* in_flight, UidRef pod) {
 bool SchedulingQueue::Resume(const QueueEntry* in_flight) {
   Entry* const entry = in_flight_.Find(in_flight);
   if (entry == nullptr) return false;
-  in_flight_.log().ForEachSince(
+  in_flight_.events().ForEachSince(
       entry->first_event, [&](const ClusterEvent& event, const ObjectChange& change) {
         entry->changed_in_flight |= IsWildcard(event) && hints_.IsAbout(change, *entry);
         return true;
@@ -262,7 +262,7 @@ void SchedulingQueue::AddUnschedulable(const QueueEntry* in_flight, const Reject
     // An event that opens a gate may have come while nobody asked.
     const bool opened = gates_.Open(*entry, [](const PendingPod&) { return true; });
     entry->changed_in_flight |= opened;
-    const RequeueStrategy strategy = hints_.WorthAfterFlight(*entry, in_flight_.log());
+    const RequeueStrategy strategy = hints_.WorthAfterFlight(*entry, in_flight_.events());
     in_flight_.End(*entry);
     requeuer_.Requeue(*entry, strategy, GateCheck::kAll);
   }

@@ -295,7 +295,7 @@ void ReadGone(ScenarioReader& reader, Value value, std::vector<ScenarioAction>& 
   }
 }
 
-// --- What the cluster was told -------------------------------------------------------------------
+// --- What the cluster received -------------------------------------------------------------------
 
 // {pod: text}, of one field of the pod.
 void ReadField(ScenarioReader& reader, const Value::Item& item, absl::string_view what,

@@ -111,7 +111,7 @@ absl::Status ReadNodes(const std::string& path, OpenbTrace& trace) {
   if (!csv->problem().ok()) return csv->problem();
   if (trace.nodes.empty()) return Problem(path, "has no nodes");
   if (trace.capacity_milli() == 0)
-    return Problem(path, "has no GPUs, of which all shares are told");
+    return Problem(path, "has no GPUs, and all figures are shares of them");
   return absl::OkStatus();
 }
 

@@ -36,13 +36,16 @@ class Authority:
             self._openssl("ec", "-in", private, "-pubout", "-out", public)
         return private, public
 
-    def _sign(self, name, subject, extensions):
+    def expired_client(self, name, user):
+        return self._sign(name, "/CN=" + user, "extendedKeyUsage=clientAuth", days=0)
+
+    def _sign(self, name, subject, extensions, days=30):
         certificate, key, request = self.path(name + ".crt"), self.path(name + ".key"), self.path(name + ".csr")
         if not os.path.exists(certificate):
             self._openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
                           "-subj", subject, "-keyout", key, "-out", request)
             self._openssl("x509", "-req", "-in", request, "-CA", self.path("ca.crt"), "-CAkey", self.path("ca.key"),
-                          "-CAcreateserial", "-days", "30", "-extfile", "/dev/stdin", "-out", certificate,
+                          "-CAcreateserial", "-days", str(days), "-extfile", "/dev/stdin", "-out", certificate,
                           text=extensions)
         return certificate, key
 

@@ -69,6 +69,7 @@ class SmallInventory {
   void Hold(const std::string& device) { held_.insert(device); }  // "driver/pool/device"
   void set_labels(LabelSet labels) { labels_ = std::move(labels); }
   void set_max_steps(int64_t steps) { max_steps_ = steps; }
+  void set_scoring(DeviceScoring scoring) { scoring_ = scoring; }
   DeviceInventory& inventory() { return inventory_; }
 
   std::vector<ClaimToAllocate> Parsed() {
@@ -96,7 +97,8 @@ class SmallInventory {
                                   return found == consumed_.end() ? ConsumedCapacity()
                                                                   : found->second;
                                 },
-                            .max_steps = max_steps_},
+                            .max_steps = max_steps_,
+                            .scoring = scoring_},
                            Symbol::Intern(node), labels_);
   }
   bool IsHeld(const DeviceId& id) const { return held_.contains(id.ToString()); }
@@ -138,6 +140,7 @@ class SmallInventory {
   std::set<std::string> held_;
   std::map<std::string, ConsumedCapacity> consumed_;
   LabelSet labels_;
+  DeviceScoring scoring_ = DeviceScoring::kFirstFit;
   int64_t max_steps_ = std::numeric_limits<int64_t>::max();
   std::vector<std::shared_ptr<const api::AllocationResult>> results_;
 };

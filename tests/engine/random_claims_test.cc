@@ -32,13 +32,17 @@ constexpr uint64_t kHistories = 20;
 
 constexpr int kDevicesOfNode = 3;
 
+// What a node has: partitions consume its counters.
+enum class Devices { kWhole, kPartitions, kScoredPartitions };
+
 class History {
  public:
-  // `partitioned`: the devices of a node are partitions, which consume its counters.
-  History(uint64_t seed, bool incremental, bool partitioned)
-      : random_(seed), partitioned_(partitioned) {
+  History(uint64_t seed, bool incremental, Devices devices)
+      : random_(seed), partitioned_(devices != Devices::kWhole) {
     LoadedConfiguration loaded = LoadConfigurationFile(
-        partitioned ? "tests/engine/partitions.yaml" : "config/kube-scheduler-default.yaml",
+        devices == Devices::kWhole        ? "config/kube-scheduler-default.yaml"
+        : devices == Devices::kPartitions ? "tests/engine/partitions.yaml"
+                                          : "tests/engine/scored_partitions.yaml",
         Builtins());
     EXPECT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
     auto created = Simulation::Create({.configuration = std::move(loaded.configuration),
@@ -278,25 +282,27 @@ uint64_t FirstSeed() {
   return given != nullptr && absl::SimpleAtoi(given, &seed) ? seed : 0;
 }
 
-void RunHistories(bool partitioned) {
+void RunHistories(Devices devices) {
   int checked = 0;
   for (uint64_t seed = FirstSeed(); seed < FirstSeed() + kHistories; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed, ": BERTH_SEED=", seed));
-    History history(seed, /*incremental=*/true, partitioned);
+    History history(seed, /*incremental=*/true, devices);
     history.Run(60);
     if (::testing::Test::HasFailure()) return;
     checked += history.checked();
     if (seed % 5 != 0) continue;
-    History plain(seed, /*incremental=*/false, partitioned);
+    History plain(seed, /*incremental=*/false, devices);
     plain.Run(60);
     ASSERT_EQ(history.bindings(), plain.bindings());
   }
   EXPECT_GT(checked, 100);
 }
 
-TEST(RandomClaimsTest, HoldAtEveryQuietMoment) { RunHistories(/*partitioned=*/false); }
+TEST(RandomClaimsTest, HoldAtEveryQuietMoment) { RunHistories(Devices::kWhole); }
 
-TEST(RandomClaimsTest, PartitionsTakeNoMoreThanThereIs) { RunHistories(/*partitioned=*/true); }
+TEST(RandomClaimsTest, PartitionsTakeNoMoreThanThereIs) { RunHistories(Devices::kPartitions); }
+
+TEST(RandomClaimsTest, SoDoPartitionsThatAreScored) { RunHistories(Devices::kScoredPartitions); }
 
 }  // namespace
 }  // namespace berth

@@ -371,6 +371,17 @@ TEST(Import, WhatIsWrongHasItsPlace) {
       HasSubstr("q.yaml:1: error: has no queue that could become a quota"));
   EXPECT_THAT(ErrorOf("partitions:\n- queues:\n  - {name: a}\n  - {name: a}\n"),
               HasSubstr("q.yaml:4:5: error: YuniKorn queue root.a: is there twice"));
+  // Without a namespace it is in "default"; of a kind that has none, a namespace says nothing.
+  const std::string quota = "apiVersion: scheduling.sigs.k8s.io/v1alpha1\nkind: ElasticQuota\n";
+  EXPECT_THAT(
+      ErrorOf(quota + "metadata: {name: a, namespace: default}\n---\n" + quota +
+              "metadata: {name: a}\n"),
+      HasSubstr("q.yaml:5:1: error: Koordinator ElasticQuota default/a: is there twice, also "
+                "at q.yaml:1:1"));
+  const std::string queue = "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\n";
+  EXPECT_THAT(ErrorOf(queue + "metadata: {name: a, namespace: x}\n---\n" + queue +
+                      "metadata: {name: a, namespace: y}\n"),
+              HasSubstr("q.yaml:5:1: error: Volcano Queue a: is there twice, also at q.yaml:1:1"));
   EXPECT_THAT(
       ErrorOf("apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: q}\n"
               "spec: {deserved: {'cpu}': 1, memory: -1}}\n"),

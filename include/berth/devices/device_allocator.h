@@ -17,6 +17,7 @@
 #include "berth/devices/claim_to_allocate.h"
 #include "berth/devices/device_id.h"
 #include "berth/devices/device_inventory.h"
+#include "berth/devices/device_scoring.h"
 
 namespace berth {
 
@@ -52,6 +53,9 @@ struct NodeAllocation {
   std::vector<std::vector<int>> alternatives;
   std::vector<std::shared_ptr<const OfferedSlice>> slices;  // keep what `picked` points to
   int64_t steps = 0;                                        // that the search took
+  // By AllocationRequest::scoring, if allocated: a node with a higher one is better for the same
+  // claims. In parts of kScoreOfUnit.
+  int64_t score = 0;
 };
 
 struct AllocationRequest {
@@ -63,6 +67,7 @@ struct AllocationRequest {
   std::function<ConsumedCapacity(const DeviceId&)> consumed = nullptr;
   // How many devices may be tried; those of one request count each time that they are looked at.
   int64_t max_steps = std::numeric_limits<int64_t>::max();
+  DeviceScoring scoring = DeviceScoring::kFirstFit;
 };
 
 // The first solution of a depth-first search: claims in order, their requests in order,
@@ -73,6 +78,10 @@ struct AllocationRequest {
 //
 // The devices of a request with a count are taken in rising order: a choice in another order is the
 // same choice. Upstream tries them all, and finds the same first one.
+//
+// With another scoring the devices of a request with a count are tried in the order of their rank,
+// which is found again after each that is taken. So the same claims can be allocated; which devices
+// they get is the first solution in that order.
 absl::StatusOr<NodeAllocation> AllocateDevices(const AllocationRequest& request, Symbol node_name,
                                                const LabelSet& node_labels);
 

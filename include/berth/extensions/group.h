@@ -146,8 +146,8 @@ struct GroupSpec {
   // Of the group as a whole: it orders the queue. Absent: the lowest of its pending members, so
   // that no member brings the others forward.
   std::optional<int32_t> priority;
-  // How long the group may wait for its minimum in Permit and, unmet, in the queue, before its
-  // members are told so; 0 is no limit.
+  // How long the group may wait for its minimum in Permit and, unmet, in the queue, before the
+  // conditions of its members say so; 0 is no limit.
   absl::Duration timeout;
   // How long members of a group may run while fewer than its minimum do, before they are evicted
   // and the group starts again as a whole. Infinite: for ever.

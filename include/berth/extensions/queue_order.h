@@ -38,7 +38,7 @@ class QueueOrder {
   // The line the pod waits in, from 0; for a group that of its first pending member.
   virtual int LineOf(const PodInfo& pod) = 0;
   // Less than 0 if `a` is before `b`, more if it is behind it, 0 if QueueSort decides. Both are in
-  // this line. Goes by values that do not change while they wait.
+  // this line. Depends on values that do not change while they wait.
   virtual int Compare(int line, const QueuedPodInfo& a, const QueuedPodInfo& b) = 0;
   // Whether the line waits while one of it that was tried and failed is before the others.
   virtual bool IsStrict(int line) = 0;

@@ -50,7 +50,7 @@ class FieldProblems {
   void Add(absl::string_view field, absl::string_view message);
   void AddWarning(absl::string_view field, absl::string_view message);
 
-  // The same in the words of the Kubernetes API: "Invalid value: 5: must be even".
+  // The same as the Kubernetes API puts it: "Invalid value: 5: must be even".
   void Invalid(absl::string_view field, absl::string_view value, absl::string_view detail);
   void Invalid(absl::string_view field, double value, absl::string_view detail);
   void Required(absl::string_view field, absl::string_view detail);

@@ -74,6 +74,9 @@ struct ObjectChange {
 };
 
 enum class QueueingHint { kSkip, kQueue };
+inline QueueingHint QueueIf(bool useful) {
+  return useful ? QueueingHint::kQueue : QueueingHint::kSkip;
+}
 
 // Whether `change` may make `pod` schedulable. An error counts as kQueue.
 using QueueingHintFn =

@@ -27,8 +27,7 @@ enum class Code : uint8_t {
   // the filters said.
   kError = 1,
   // Rejected, but evicting other pods might help. The pod waits for an event that a rejecting
-  // plugin
-  // registered and whose hint agrees, then for its backoff.
+  // plugin registered and whose hint agrees, then for its backoff.
   kUnschedulable = 2,
   // Rejected, and no eviction would help. The pod waits as after Unschedulable.
   kUnschedulableAndUnresolvable = 3,
@@ -39,8 +38,7 @@ enum class Code : uint8_t {
   // consequence for the queue.
   kSkip = 5,
   // Rejected for now by something outside the pod. From Reserve or Permit: the pod is tried again
-  // at
-  // the event, without backoff. From Filter as Unschedulable, and no eviction would help.
+  // at the event, without backoff. From Filter as Unschedulable, and no eviction would help.
   kPending = 6,
 };
 

@@ -9,8 +9,7 @@
 namespace berth {
 
 // Counts work in steps of some 0.2 us: a number of steps, not time, so that the same input stops at
-// the same places. Work that may take long asks it
-// (CycleState::work_budget()):
+// the same places. Work that may take long asks it (CycleState::work_budget()):
 //
 //   while (something is left) {
 //     if (budget.IsSpent()) { keep what is known; budget.Yield(); return; }

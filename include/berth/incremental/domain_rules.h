@@ -10,8 +10,8 @@
 //                                 "node(s) were in no rack"}}});
 //     return Status::Success();
 //   }
-//   // It stays empty if the list depends on spec, labels and namespace, nodes and counted pods
-//   alone. void AddListInputs(const PodInfo&, FilterInputs&) const override {}
+//   // Empty, since the list depends on spec, labels and namespace, nodes and counted pods alone.
+//   void AddListInputs(const PodInfo&, FilterInputs&) const override {}
 //
 // Racks a, b and c run 20, 19 and 0 pods of the app. Filter rejects the nodes of a as
 // Unschedulable, accepts those of b and c, and rejects a node without the label as

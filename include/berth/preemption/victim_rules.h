@@ -51,7 +51,7 @@ class VictimTrial {
   // not. Success, or the reason.
   virtual Status HasRoom() const = 0;
 
-  // They would run on nodes with these labels: for rules that go by nodes.
+  // They would run on nodes with these labels: for rules that depend on nodes.
   virtual void PlaceOn(const LabelSet&) {}
 };
 

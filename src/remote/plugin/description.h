@@ -51,8 +51,10 @@ struct RemoteDescription {
   bool wants_node() const { return (depends_on & Aspect::kOfNodeObject) != 0; }
   bool wants_requested() const { return (depends_on & Aspect::kNodeRequested) != 0; }
   bool wants_pods() const {
-    return (depends_on & Aspect::kNodePods) != 0 || Serves(ExtensionPoint::kReserve);
+    return reads_pods() || Serves(ExtensionPoint::kReserve) || Serves(ExtensionPoint::kPostFilter);
   }
+  // Whether verdicts depend on pods; otherwise they are for points that no verdict is of.
+  bool reads_pods() const { return (depends_on & Aspect::kNodePods) != 0; }
   // "example.com/licences 1.2".
   std::string Title() const;
 };

@@ -2,6 +2,7 @@
 // Implementation of node_mirror.h.
 #include "remote/plugin/node_mirror.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -34,6 +35,14 @@ void ComparePods(Pods before, Pods now, Came came, Went went) {
 
 }  // namespace
 
+NodeMirror::NodeMirror(const RemoteDescription& description)
+    : description_(description),
+      // A Node object that is not read is followed all the same: IsAsTold() compares it.
+      told_aspects_(Aspect::kOfNodeObject |
+                    (description.wants_requested() || description.wants_pods()
+                         ? Aspect::kOfPods
+                         : Aspect::kNothing)) {}
+
 void NodeMirror::Reset() {
   nodes_.clear();
   free_.clear();
@@ -45,12 +54,18 @@ void NodeMirror::Reset() {
 
 std::optional<v1::Update> NodeMirror::Advance(const NodeTable& table) {
   if (knows_table_ && table_id_ == table.id() && version_ == table.version()) return std::nullopt;
-  v1::Update update;
-  update.set_full(revision_ == 0);
-  ++revision_;
   const bool same_order =
       knows_table_ && table_id_ == table.id() && order_version_ == table.order_version();
   const auto changes = same_order ? table.ChangesSince(version_) : std::nullopt;
+  if (changes.has_value() &&
+      std::none_of(changes->begin(), changes->end(),
+                   [&](const auto& change) { return (change.aspects & told_aspects_) != 0; })) {
+    version_ = table.version();  // mostly a pod came, and the plugin reads no pods
+    return std::nullopt;
+  }
+  v1::Update update;
+  update.set_full(revision_ == 0);
+  ++revision_;
   if (changes.has_value()) {
     for (const RowChange& change : *changes) {
       Compare(table.node(change.row), change.aspects, index_of_row_[change.row], update);
@@ -111,13 +126,16 @@ void NodeMirror::Compare(const NodeInfo& node, Aspects aspects, uint32_t index,
                          v1::Update& update) {
   Told& told = nodes_[index];
   v1::NodeState* state = nullptr;
-  const auto change = [&]() -> v1::NodeState& {
+  const auto tell = [&]() -> v1::NodeState& {
     if (state == nullptr) {
       state = update.add_nodes();
       state->set_index(index);
-      told.changed = revision_;
     }
     return *state;
+  };
+  const auto change = [&]() -> v1::NodeState& {
+    told.changed = revision_;
+    return tell();
   };
   // A Node object that changed in what the plugin does not read is not told again, and taken as
   // told.
@@ -141,8 +159,9 @@ void NodeMirror::Compare(const NodeInfo& node, Aspects aspects, uint32_t index,
   if (description_.wants_pods()) {
     ComparePods(
         told.pods, node.pods(),
-        [&](const PodInfo& pod) { *change().add_pods() = *pod.packed()->Unpack(); },
-        [&](const std::string& uid) { change().add_pods_removed(uid); });
+        [&](const PodInfo& pod) { *tell().add_pods() = *pod.packed()->Unpack(); },
+        [&](const std::string& uid) { tell().add_pods_removed(uid); });
+    if (state != nullptr && description_.reads_pods()) told.changed = revision_;
     told.pods.assign(node.pods().begin(), node.pods().end());
   }
   told.is_new = false;
@@ -163,14 +182,14 @@ bool NodeMirror::IsAsTold(uint32_t index, const NodeInfo& node) const {
        !(told.requested == node.requested()))) {
     return false;
   }
-  return !description_.wants_pods() || Pods(told.pods) == node.pods();
+  return !description_.reads_pods() || Pods(told.pods) == node.pods();
 }
 
 v1::HypotheticalNode NodeMirror::Hypothetical(uint32_t index, const NodeInfo& node) const {
   v1::HypotheticalNode hypothetical;
   hypothetical.set_index(index);
   if (description_.wants_requested()) FillUsage(node, *hypothetical.mutable_requested());
-  if (description_.wants_pods()) {
+  if (description_.reads_pods()) {
     ComparePods(
         nodes_[index].pods, node.pods(),
         [&](const PodInfo& pod) { *hypothetical.add_pods_added() = *pod.packed()->Unpack(); },

@@ -21,7 +21,7 @@ namespace berth {
 // scheduling thread.
 class NodeMirror {
  public:
-  explicit NodeMirror(const RemoteDescription& description) : description_(description) {}
+  explicit NodeMirror(const RemoteDescription& description);
 
   // The peer knows nothing any more.
   void Reset();
@@ -62,7 +62,8 @@ class NodeMirror {
   static void FillUsage(const NodeInfo& node, v1::NodeUsage& usage);
 
   const RemoteDescription& description_;
-  std::vector<Told> nodes_;  // by index
+  const Aspects told_aspects_;  // what may change something here
+  std::vector<Told> nodes_;     // by index
   std::vector<uint32_t> free_;
   absl::flat_hash_map<Symbol, uint32_t> index_of_name_;
   std::vector<uint32_t> index_of_row_;

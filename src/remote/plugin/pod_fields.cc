@@ -66,12 +66,38 @@ void AddField(const Message& message, absl::Span<const absl::string_view> path,
   AddBytes(*alone, signature);
 }
 
+bool IsOfSpec(absl::string_view field) {
+  return field == "spec" || absl::StartsWith(field, "spec.");
+}
+
+// CheckPodField() keeps out what pods of one shape do not share.
+void AddSpecField(const std::string& field, const PodInfo& pod, PodSignature& signature) {
+  if (field == "spec") return signature.Add(absl::string_view(pod.packed()->shape()->bytes()));
+  const std::vector<absl::string_view> path = absl::StrSplit(field, '.');
+  AddField(pod.spec(), absl::MakeConstSpan(path).subspan(1), signature);
+}
+
 absl::optional<absl::string_view> AnnotationOf(absl::string_view field) {
   if (!absl::ConsumePrefix(&field, "metadata.annotations[") || !absl::ConsumeSuffix(&field, "]") ||
       field.empty()) {
     return absl::nullopt;
   }
   return field;
+}
+
+void AddOwnField(const std::string& field, const PodInfo& pod, PodSignature& signature) {
+  if (field == "metadata.namespace") return signature.Add(pod.namespace_name().view());
+  if (field == "metadata.labels") {
+    for (const auto& [key, value] : pod.labels().entries()) {
+      signature.Add(key.view());
+      signature.Add(value.view());
+    }
+    return signature.Add(static_cast<int64_t>(pod.labels().size()));
+  }
+  const absl::optional<absl::string_view> key = AnnotationOf(field);
+  const std::optional<absl::string_view> value = pod.annotation(key.value_or(""));
+  signature.Add(int64_t{value.has_value()});
+  signature.Add(value.value_or(""));
 }
 
 }  // namespace
@@ -99,23 +125,25 @@ absl::Status CheckPodField(const std::string& field) {
       "metadata.annotations[KEY] can"));
 }
 
-void SignPodField(const std::string& field, const PodInfo& pod, PodSignature& signature) {
-  if (field == "metadata.namespace") return signature.Add(pod.namespace_name().view());
-  if (field == "metadata.labels") {
-    for (const auto& [key, value] : pod.labels().entries()) {
-      signature.Add(key.view());
-      signature.Add(value.view());
+PodFieldSigner::PodFieldSigner(const std::vector<std::string>& fields) {
+  for (const std::string& field : fields) {
+    (IsOfSpec(field) ? spec_fields_ : own_fields_).push_back(field);
+  }
+}
+
+std::string PodFieldSigner::Sign(const PodInfo& pod) {
+  PodSignature signature;
+  if (!spec_fields_.empty()) {
+    if (shape_ != pod.packed()->shape()) {
+      PodSignature of_shape;
+      for (const std::string& field : spec_fields_) AddSpecField(field, pod, of_shape);
+      shape_ = pod.packed()->shape();
+      bytes_of_shape_ = of_shape.bytes();
     }
-    return signature.Add(static_cast<int64_t>(pod.labels().size()));
+    signature.Add(absl::string_view(bytes_of_shape_));
   }
-  if (const auto key = AnnotationOf(field); key.has_value()) {
-    const std::optional<absl::string_view> value = pod.annotation(*key);
-    signature.Add(int64_t{value.has_value()});
-    return signature.Add(value.value_or(""));
-  }
-  if (field == "spec") return signature.Add(absl::string_view(pod.packed()->shape()->bytes()));
-  const std::vector<absl::string_view> path = absl::StrSplit(field, '.');
-  AddField(pod.spec(), absl::MakeConstSpan(path).subspan(1), signature);
+  for (const std::string& field : own_fields_) AddOwnField(field, pod, signature);
+  return signature.bytes();
 }
 
 }  // namespace berth

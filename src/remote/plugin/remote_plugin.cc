@@ -15,7 +15,6 @@
 #include "berth/columns/node_verdicts.h"
 #include "berth/remote_plugins.h"
 #include "remote/plugin/arguments_schema.h"
-#include "remote/plugin/pod_fields.h"
 
 namespace berth {
 namespace {
@@ -81,7 +80,13 @@ absl::StatusOr<PointMask> ChoosePoints(const RemotePluginArgs& args,
 // The node that the plugin nominates, and its victims there.
 absl::Status TakePlan(const v1::PostFilterResult& said, const NodeTable& nodes,
                       PostFilterResult& result) {
-  const NodeRow row = nodes.FindRow(Symbol::Intern(said.nominated_node()));
+  result.nominated_node = said.nominated_node();
+  if (said.nominated_node().empty()) {
+    if (said.victim_uids().empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError("its answer makes no sense: victims, and no node");
+  }
+  const std::optional<Symbol> name = Symbol::Find(said.nominated_node());
+  const NodeRow row = name.has_value() ? nodes.FindRow(*name) : -1;
   if (row < 0) {
     return absl::InvalidArgumentError("its answer makes no sense: no such node to nominate");
   }
@@ -94,7 +99,6 @@ absl::Status TakePlan(const v1::PostFilterResult& said, const NodeTable& nodes,
     }
     result.victims.push_back(*victim);
   }
-  result.nominated_node = said.nominated_node();
   return absl::OkStatus();
 }
 
@@ -114,8 +118,8 @@ absl::StatusOr<std::unique_ptr<Plugin>> RemotePlugin::Create(absl::string_view n
                                                              Handle& handle) {
   const auto& remote = args.As<RemotePluginArgs>();
   const auto because = [&](const absl::Status& status) {
-    return absl::Status(status.code(), absl::StrCat("the remote plugin at ", remote.address, ": ",
-                                                    status.message()));
+    return absl::Status(status.code(), absl::StrCat("the remote plugin ", name, " at ",
+                                                    remote.address, ": ", status.message()));
   };
   absl::StatusOr<RemoteDescription> description = FindDescription(remote);
   if (!description.ok()) return because(description.status());
@@ -144,6 +148,7 @@ RemotePlugin::RemotePlugin(std::string name, RemotePluginArgs args, RemoteDescri
       cycle_key_{"RemotePlugin"},
       questions_(handle.CounterOf(absl::StrCat(name_, "/questions"))),
       failures_(handle.CounterOf(absl::StrCat(name_, "/failures"))),
+      signer_(description_.signature.value_or(std::vector<std::string>())),
       mirror_(description_) {
   for (const ClusterEventWithHint& event : description_.events) {
     if (event.event.resource.type == EventResource::kObject)
@@ -203,11 +208,15 @@ SessionKeeper& RemotePlugin::Keeper() const {
 }
 
 absl::StatusOr<std::shared_ptr<Session>> RemotePlugin::Ready() const {
-  SessionKeeper& keeper = Keeper();
   std::string why;
-  std::shared_ptr<Session> session = keeper.Current(&why);
   const bool first = !std::exchange(waited_, true);
-  if (session == nullptr && first) session = keeper.Await(args_.start_timeout, &why);
+  std::shared_ptr<Session> session = current_;
+  if (session == nullptr || session->is_broken()) {
+    SessionKeeper& keeper = Keeper();
+    session = keeper.Current(&why);
+    if (session == nullptr && first) session = keeper.Await(args_.start_timeout, &why);
+    current_ = session;
+  }
   if (session == nullptr) return absl::UnavailableError(why);
   if (session->id() != session_id_) {
     // Another process may be there, with other verdicts.
@@ -251,7 +260,7 @@ absl::Status RemotePlugin::Fault(Session& session, const absl::Status& status) c
 }
 
 std::string RemotePlugin::FailureText(const absl::Status& status) const {
-  return absl::StrCat("the remote plugin at ", args_.address, ": ", status.message());
+  return absl::StrCat("the remote plugin ", name_, " at ", args_.address, ": ", status.message());
 }
 
 Status RemotePlugin::Failed(const absl::Status& status) const {
@@ -275,7 +284,7 @@ absl::StatusOr<RemotePlugin::VerdictsPtr> RemotePlugin::VerdictsFor(
   absl::StatusOr<std::shared_ptr<Session>> session = Ready();
   if (!session.ok()) return session.status();
   if (description_.is_cacheable() && !state.full_evaluation()) {
-    std::string signature = SignatureOf(pod);
+    std::string signature = signer_.Sign(pod);
     const auto found = cached_.find(signature);
     if (found != cached_.end() && IsGoodFor(*found->second, rows)) return found->second;
     absl::StatusOr<VerdictsPtr> verdicts = AskVerdicts(**session, pod, nullptr);
@@ -426,12 +435,6 @@ absl::Status RemotePlugin::ScoreNodes(const CycleState& state, const PodInfo& po
 
 // --- What may be cached ----------------------------------------------------------------------
 
-std::string RemotePlugin::SignatureOf(const PodInfo& pod) const {
-  PodSignature signature;
-  for (const std::string& field : *description_.signature) SignPodField(field, pod, signature);
-  return signature.bytes();
-}
-
 Status RemotePlugin::SignPod(const PodInfo& pod, PodSignature& signature) const {
   MutexLock lock(mutex_);
   if (!description_.is_cacheable()) {
@@ -441,7 +444,7 @@ Status RemotePlugin::SignPod(const PodInfo& pod, PodSignature& signature) const 
     return Status::Unschedulable(std::string(session.status().message()));
   }
   signature.Add(generation_);
-  signature.Add(absl::string_view(SignatureOf(pod)));
+  signature.Add(absl::string_view(signer_.Sign(pod)));
   return Status::Success();
 }
 
@@ -595,12 +598,10 @@ Status RemotePlugin::PostFilter(CycleState&, const PodInfo& pod, const NodeStatu
   absl::StatusOr<Status> status = ReadStatus(said.status());
   if (!status.ok()) return failed(Fault(**session, status.status()));
   if (!status->ok()) return *std::move(status);
-  if (said.nominated_node().empty()) {
-    result.nominated_node = "";
-    return Status::Success();
-  }
   const absl::Status taken = TakePlan(said, nodes, result);
-  return taken.ok() ? Status::Success() : failed(taken);
+  if (taken.ok()) return Status::Success();
+  result = PostFilterResult();
+  return failed(Fault(**session, taken));
 }
 
 // --- From other threads --------------------------------------------------------------------------

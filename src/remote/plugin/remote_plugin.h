@@ -28,6 +28,7 @@
 #include "berth/mutex.h"
 #include "remote/plugin/description.h"
 #include "remote/plugin/node_mirror.h"
+#include "remote/plugin/pod_fields.h"
 #include "remote/plugin/remote_args.h"
 #include "remote/plugin/session.h"
 #include "remote/plugin/verdicts.h"
@@ -126,7 +127,6 @@ class RemotePlugin : public Plugin,
   // Breaks the session: its peer is at fault.
   absl::Status Fault(Session& session, const absl::Status& status) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::string SignatureOf(const PodInfo& pod) const;
 
   // What becomes of a call that failed: Success if failures are ignored.
   Status Failed(const absl::Status& status) const;
@@ -154,8 +154,10 @@ class RemotePlugin : public Plugin,
   Counter& failures_;
 
   mutable Mutex mutex_;
+  mutable PodFieldSigner signer_ ABSL_GUARDED_BY(mutex_);
   mutable NodeMirror mirror_ ABSL_GUARDED_BY(mutex_);
-  mutable uint64_t session_id_ ABSL_GUARDED_BY(mutex_) = 0;  // that the mirror is of
+  mutable std::shared_ptr<Session> current_ ABSL_GUARDED_BY(mutex_);  // the latest; may be broken
+  mutable uint64_t session_id_ ABSL_GUARDED_BY(mutex_) = 0;           // that the mirror is of
   mutable bool knows_nodes_ ABSL_GUARDED_BY(mutex_) = false;
   mutable bool waited_ ABSL_GUARDED_BY(mutex_) =
       false;  // for a process that is not there at the start

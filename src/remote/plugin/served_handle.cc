@@ -2,9 +2,12 @@
 // Implementation of served_handle.h.
 #include "remote/plugin/served_handle.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/framework/bind.h"
 
@@ -87,8 +90,14 @@ absl::Status ServedNodes::ApplyNode(const v1::NodeState& state) {
 class ServedHandle::Waiting final : public WaitingPod {
  public:
   Waiting(ServedHandle& handle, std::shared_ptr<const PodInfo> pod, absl::string_view node_name,
-          absl::string_view plugin)
-      : handle_(handle), pod_(std::move(pod)), node_name_(node_name), plugin_(plugin) {}
+          absl::string_view plugin, absl::Time until)
+      : handle_(handle),
+        pod_(std::move(pod)),
+        node_name_(node_name),
+        plugin_(plugin),
+        until_(until) {}
+
+  bool is_over(absl::Time now) const { return decided_ || now >= until_; }
 
   const PodInfo& pod() const override { return *pod_; }
   absl::string_view node_name() const override { return node_name_; }
@@ -109,22 +118,40 @@ class ServedHandle::Waiting final : public WaitingPod {
   ServedHandle& handle_;
   const std::shared_ptr<const PodInfo> pod_;
   const std::string node_name_, plugin_;
+  const absl::Time until_;
   bool decided_ = false;
 };
 
+ServedHandle::ServedHandle(Options options) : options_(std::move(options)) {}
+ServedHandle::~ServedHandle() = default;
+
 void ServedHandle::NoteWaiting(std::shared_ptr<const PodInfo> pod, absl::string_view node_name,
-                               absl::string_view plugin) {
+                               absl::string_view plugin, absl::Duration timeout) {
+  if (waiting_.size() >= most_waiting_) ForgetDecided();
   const std::string uid = pod->uid();
-  waiting_[uid] = std::make_unique<Waiting>(*this, std::move(pod), node_name, plugin);
+  waiting_[uid] =
+      std::make_unique<Waiting>(*this, std::move(pod), node_name, plugin, absl::Now() + timeout);
+}
+
+void ServedHandle::ForgetDecided() {
+  const absl::Time now = absl::Now();
+  for (auto it = waiting_.begin(); it != waiting_.end();) {
+    it = it->second->is_over(now) ? waiting_.erase(it) : std::next(it);
+  }
+  most_waiting_ = std::max<size_t>(64, 2 * waiting_.size());
 }
 
 void ServedHandle::ForEachWaitingPod(const std::function<void(WaitingPod&)>& visit) {
-  for (const auto& [uid, waiting] : waiting_) visit(*waiting);
+  const absl::Time now = absl::Now();
+  for (const auto& [uid, waiting] : waiting_) {
+    if (!waiting->is_over(now)) visit(*waiting);
+  }
 }
 
 WaitingPod* ServedHandle::FindWaitingPod(absl::string_view uid) {
   const auto found = waiting_.find(uid);
-  return found == waiting_.end() ? nullptr : found->second.get();
+  const bool waits = found != waiting_.end() && !found->second->is_over(absl::Now());
+  return waits ? found->second.get() : nullptr;
 }
 
 bool ServedHandle::RejectWaitingPod(absl::string_view uid) {

@@ -53,11 +53,12 @@ class ServedHandle final : public Handle, public ObjectStore, public Groups, pub
     std::function<void(v1::FromPlugin)> send;
     std::function<void(std::function<void()>)> run_later;  // one at a time with the plugin's calls
   };
-  explicit ServedHandle(Options options) : options_(std::move(options)) {}
+  explicit ServedHandle(Options options);
+  ~ServedHandle() override;
 
-  // The plugin says Wait to the pod's Permit.
+  // The plugin says Wait to the pod's Permit, for that long.
   void NoteWaiting(std::shared_ptr<const PodInfo> pod, absl::string_view node_name,
-                   absl::string_view plugin);
+                   absl::string_view plugin, absl::Duration timeout);
 
   absl::string_view profile_name() const override { return options_.profile; }
   const NodeTable& nodes() const override { return *options_.nodes; }
@@ -126,7 +127,12 @@ class ServedHandle final : public Handle, public ObjectStore, public Groups, pub
   CounterSet counters_;
   uint64_t random_ = 1;
   std::map<std::string, std::weak_ptr<void>> shared_;
-  std::map<std::string, std::unique_ptr<Waiting>, std::less<>> waiting_;  // by uid
+  void ForgetDecided();
+
+  // By uid. Whether a pod still waits in the scheduler is not told: those that were decided, or
+  // whose time is up, are forgotten when there are twice as many as were left the last time.
+  std::map<std::string, std::unique_ptr<Waiting>, std::less<>> waiting_;
+  size_t most_waiting_ = 64;
 };
 
 }  // namespace berth

@@ -12,6 +12,7 @@
 #include "absl/time/clock.h"
 #include "berth/v1/plugin.grpc.pb.h"
 #include "berth/version.h"
+#include "remote/wire/certificates.h"
 #include "remote/wire/connection.h"
 
 namespace berth {
@@ -28,17 +29,33 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> ChannelOf(const RemotePluginArgs&
   return OpenChannel(*address, args.tls());
 }
 
-absl::StatusOr<v1::Description> Describe(v1::Plugin::Stub& stub, absl::Duration timeout) {
+// `waits`: for a process that is not there yet; otherwise a connection that cannot be made is an
+// error at once.
+grpc::Status Describe(v1::Plugin::Stub& stub, absl::Duration timeout, bool waits,
+                      v1::Description& description) {
   grpc::ClientContext context;
   context.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
-  context.set_wait_for_ready(true);
+  context.set_wait_for_ready(waits);
   v1::DescribeRequest request;
   request.set_protocol_version(v1::PROTOCOL_VERSION_1);
   request.set_berth_version(std::string(kVersion));
+  return stub.Describe(&context, request, &description);
+}
+
+absl::StatusOr<v1::Description> Describe(grpc::Channel& channel, v1::Plugin::Stub& stub,
+                                         const RemotePluginArgs& args, absl::Duration timeout) {
   v1::Description description;
-  const grpc::Status status = stub.Describe(&context, request, &description);
-  if (!status.ok()) return absl::UnavailableError(WireErrorText(status));
-  return description;
+  grpc::Status status = Describe(stub, timeout, true, description);
+  if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED &&
+      channel.GetState(false) != GRPC_CHANNEL_READY) {
+    // A call that waits does not learn why there is no connection.
+    status = Describe(stub, absl::Milliseconds(500), false, description);
+  }
+  if (status.ok()) return description;
+  const std::string text = WireErrorText(status);
+  const absl::StatusOr<WireAddress> address = WireAddress::Parse(args.address);
+  if (!address.ok()) return address.status();
+  return absl::UnavailableError(absl::StrCat(text, TlsAdvice(text, *address, args.tls())));
 }
 
 // The number of the question that it answers, or 0.
@@ -62,7 +79,7 @@ absl::StatusOr<v1::Description> DescribeRemotePlugin(const RemotePluginArgs& arg
   const auto channel = ChannelOf(args);
   if (!channel.ok()) return channel.status();
   const auto stub = v1::Plugin::NewStub(*channel);
-  return Describe(*stub, timeout);
+  return Describe(**channel, *stub, args, timeout);
 }
 
 // gRPC calls the reactor's functions on its own threads; it writes one message at a time. The
@@ -164,15 +181,13 @@ class SessionKeeper::Stream final : public Session,
       MutexLock lock(mutex_);
       if (!why_broken_.empty()) return;
       why_broken_ = std::string(why);
+      is_broken_ = true;
       waiting_.clear();
       changed_.SignalAll();
     }
     context_.TryCancel();
   }
-  bool is_broken() const override {
-    MutexLock lock(mutex_);
-    return !why_broken_.empty();
-  }
+  bool is_broken() const override { return is_broken_; }
 
  private:
   void OnWriteDone(bool ok) override {
@@ -255,6 +270,7 @@ class SessionKeeper::Stream final : public Session,
   v1::FromPlugin incoming_;  // of the read under way
   v1::ToPlugin outgoing_;    // of the write under way
   std::atomic<uint64_t> questions_ = 0;
+  std::atomic<bool> is_broken_ = false;  // whether why_broken_ says why
 
   mutable Mutex mutex_;
   CondVar changed_;
@@ -333,7 +349,8 @@ absl::StatusOr<std::shared_ptr<SessionKeeper::Stream>> SessionKeeper::Connect() 
   const absl::Duration timeout =
       std::min(std::max(options_.args.deadline * 10, absl::Seconds(1)), absl::Seconds(5));
   const auto stub = v1::Plugin::NewStub(*channel);
-  const absl::StatusOr<v1::Description> description = Describe(*stub, timeout);
+  const absl::StatusOr<v1::Description> description =
+      Describe(**channel, *stub, options_.args, timeout);
   if (!description.ok()) return description.status();
   if (const auto read = ReadDescription(*description); !read.ok()) return read.status();
   if (const absl::Status same = CheckSamePlugin(options_.description, *description); !same.ok()) {

@@ -2,6 +2,7 @@
 // Implementation of verdicts.h.
 #include "remote/plugin/verdicts.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -52,6 +53,11 @@ absl::StatusOr<Status> ReadStatus(const v1::Status& message) {
   return Status::Make(static_cast<Code>(message.code()), std::move(reasons));
 }
 
+void WriteStatus(const Status& status, v1::Status& message) {
+  message.set_code(static_cast<v1::Code>(status.code()));
+  for (const std::string& reason : status.reasons()) message.add_reasons(reason);
+}
+
 namespace {
 
 // The nodes that are rejected, and for which of `reasons`, by node.
@@ -68,6 +74,10 @@ absl::Status ReadRejections(const v1::Evaluation& message, uint32_t nodes, Verdi
   if (!message.rejected().empty()) {
     if (message.rejected().size() != BitmapBytes(nodes)) return Bad("rejected has another length");
     for (uint32_t i = 0; i < nodes; ++i) {
+      if (message.rejected()[i / 8] == 0) {  // none of these eight
+        i |= 7;
+        continue;
+      }
       if (!BitAt(message.rejected(), i)) continue;
       uint8_t id = 0;
       if (!message.reason_ids().empty()) {
@@ -91,6 +101,11 @@ absl::Status ReadScores(const v1::Evaluation& message, uint32_t nodes, Verdicts&
   const uint32_t width = message.score_width();
   if (width != 1 && width != 2 && width != 4 && width != 8) return Bad("score_width");
   if (message.scores().size() != size_t{nodes} * width) return Bad("scores has another length");
+  if (width == 1) {
+    std::transform(message.scores().begin(), message.scores().end(), verdicts.scores.begin(),
+                   [](char byte) { return static_cast<int64_t>(static_cast<int8_t>(byte)); });
+    return absl::OkStatus();
+  }
   for (uint32_t i = 0; i < nodes; ++i) {
     const int64_t score = NumberAt(message.scores(), i, width);
     if (score > kHighestScore || score < -kHighestScore) return Bad("a score beyond 2^53");

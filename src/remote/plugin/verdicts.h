@@ -35,6 +35,9 @@ struct Verdicts {
 // reasons than anybody reads.
 absl::StatusOr<Status> ReadStatus(const v1::Status& message);
 
+// The same the other way.
+void WriteStatus(const Status& status, v1::Status& message);
+
 // The answer about `nodes` nodes. Error: InvalidArgument that says what makes no sense.
 absl::StatusOr<Verdicts> ReadEvaluation(const v1::Evaluation& message, uint32_t nodes);
 

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "remote/wire/certificates.h"
 
 namespace berth {
 namespace {
@@ -41,6 +42,9 @@ absl::StatusOr<Pems> ReadPems(const TlsFiles& tls) {
     absl::StatusOr<std::string> read = ReadPem(*path);
     if (!read.ok()) return read.status();
     *text = *std::move(read);
+  }
+  if (absl::Status usable = CheckOwnCertificate(pems.cert, pems.key, tls); !usable.ok()) {
+    return usable;
   }
   return pems;
 }

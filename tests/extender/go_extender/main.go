@@ -2,14 +2,17 @@
 // An extender for tests, with Go's standard library alone: its messages have the form of
 // k8s.io/kube-scheduler/extender/v1, and it reads and writes them as the extenders of that package do.
 //
-//	extender -address 127.0.0.1:0 -log requests.jsonl [-cert F -key F]
+//	extender -address 127.0.0.1:0 -log requests.jsonl [-cert F -key F] [-api URL -api-ca F -api-cert F -api-key F]
 //
 // Prints its URL when it listens. Logs every request as a line {"verb": ..., "request": ...}. Nodes are judged by their
 // names: "refused-*" may be freed by preemption, "hopeless-*" may not, "silent-*" are left out without a reason;
-// "*-good" score 10, others 1; "kept-*" are not preempted on.
+// "*-good" score 10, others 1; "kept-*" are not preempted on. With an API server it binds, without one it only says so.
 package main
 
 import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -158,7 +161,52 @@ func preempt(request *preemptionArgs) *preemptionResult {
 	return result
 }
 
-func answer(verb string, body []byte) (any, error) {
+type bindingArgs struct{ PodName, PodNamespace, PodUID, Node string }
+
+// binder writes bindings to an API server; nil writes none.
+type binder struct {
+	url    string
+	client *http.Client
+}
+
+func newBinder(url, ca, cert, key string) *binder {
+	if url == "" {
+		return nil
+	}
+	certificate, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil {
+		panic(err)
+	}
+	authority, err := os.ReadFile(ca)
+	if err != nil {
+		panic(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(authority)
+	config := &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{certificate}}
+	return &binder{url, &http.Client{Transport: &http.Transport{TLSClientConfig: config}}}
+}
+
+func (b *binder) bind(request *bindingArgs) *bindingResult {
+	if b == nil {
+		return &bindingResult{}
+	}
+	body, _ := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "Binding",
+		"metadata": map[string]any{"name": request.PodName, "uid": request.PodUID},
+		"target":   map[string]any{"apiVersion": "v1", "kind": "Node", "name": request.Node}})
+	answer, err := b.client.Post(fmt.Sprintf("%s/api/v1/namespaces/%s/pods/%s/binding", b.url, request.PodNamespace, request.PodName),
+		"application/json", bytes.NewReader(body))
+	if err != nil {
+		return &bindingResult{err.Error()}
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusCreated {
+		return &bindingResult{answer.Status}
+	}
+	return &bindingResult{}
+}
+
+func answer(verb string, body []byte, binder *binder) (any, error) {
 	switch verb {
 	case "filter", "prioritize":
 		var request args
@@ -176,7 +224,11 @@ func answer(verb string, body []byte) (any, error) {
 		}
 		return preempt(&request), nil
 	case "bind":
-		return &bindingResult{}, nil
+		var request bindingArgs
+		if err := json.Unmarshal(body, &request); err != nil {
+			return nil, err
+		}
+		return binder.bind(&request), nil
 	}
 	return nil, fmt.Errorf("no such verb: %s", verb)
 }
@@ -186,8 +238,13 @@ func main() {
 	logPath := flag.String("log", "", "file of the requests")
 	cert := flag.String("cert", "", "certificate: speak TLS")
 	key := flag.String("key", "", "its key")
+	api := flag.String("api", "", "URL of an API server: bind really")
+	apiCA := flag.String("api-ca", "", "its authority")
+	apiCert := flag.String("api-cert", "", "certificate for it")
+	apiKey := flag.String("api-key", "", "its key")
 	flag.Parse()
 
+	binder := newBinder(*api, *apiCA, *apiCert, *apiKey)
 	log := os.Stderr
 	if *logPath != "" {
 		file, err := os.OpenFile(*logPath, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
@@ -207,7 +264,7 @@ func main() {
 		lock.Unlock()
 		var result any
 		if err == nil {
-			result, err = answer(verb, body)
+			result, err = answer(verb, body, binder)
 		}
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)

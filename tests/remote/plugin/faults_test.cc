@@ -91,7 +91,7 @@ TEST_P(Faults, FailAPodsCycleAndHeal) {
   EXPECT_LT(absl::Now() - begin, absl::Seconds(20));
   EXPECT_THAT(stage.simulation->cluster().Bindings(), SizeIs(1));
   EXPECT_THAT(stage.MessageOf("p0"), HasSubstr("Remote"));
-  EXPECT_THAT(stage.MessageOf("p0"), HasSubstr("the remote plugin at unix:"));
+  EXPECT_THAT(stage.MessageOf("p0"), HasSubstr("the remote plugin Remote at unix:"));
   stage.process.Set(Fault::kNone);
   ASSERT_TRUE(stage.RunsUntilBound(4)) << stage.MessageOf("p0");
   for (const auto& [pod, node] : stage.simulation->cluster().Bindings()) EXPECT_EQ(node, "n9");
@@ -137,7 +137,7 @@ TEST(RemoteFaults, AProcessThatIsGoneFailsPodsAtOnce) {
     stage.Add(pod);
     message = stage.MessageOf(pod);
   }
-  EXPECT_THAT(message, HasSubstr("the remote plugin at unix:"));
+  EXPECT_THAT(message, HasSubstr("the remote plugin Remote at unix:"));
   stage.process.Begin();
   EXPECT_TRUE(stage.RunsUntilBound(added + 1));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A plugin's process with which something is wrong: a Filter that rejects nodes of the label
-// bad=true, until it is told to misbehave.
+// bad=true, or a PostFilter that can do nothing, until it is told to misbehave.
 #ifndef BERTH_TESTS_REMOTE_PLUGIN_FAULTY_PROCESS_H_
 #define BERTH_TESTS_REMOTE_PLUGIN_FAULTY_PROCESS_H_
 
@@ -22,20 +22,23 @@ enum class Fault {
   kHangs,            // answers nothing from now on
   kDies,             // ends the session at a question
   kSlow,             // answers after 400 ms
-  kGarbage,          // a bitmap of another length
-  kOtherQuestion,    // the answer to another revision
+  kGarbage,          // a bitmap of another length; a node to nominate that there is not
+  kOtherQuestion,    // the answer to another revision, or of another kind
   kUnknownCode,      // a reason whose code is none
+  kUnknownVictim,    // of PostFilter: a pod that is not on the node
+  kVictimsNowhere,   // of PostFilter: victims, and no node
   kEmptyMessage,     // a message of no known kind
   kNeverTakesNodes,  // no Synced
 };
 
 class FaultyProcess final : public v1::Plugin::Service {
  public:
-  explicit FaultyProcess(std::string address) : address_(std::move(address)) {
+  explicit FaultyProcess(std::string address, v1::Point point = v1::FILTER)
+      : address_(std::move(address)) {
     description_.set_name("example.com/faulty");
     description_.set_version("1");
     description_.set_protocol_version(v1::PROTOCOL_VERSION_1);
-    description_.add_points(v1::FILTER);
+    description_.add_points(point);
     description_.mutable_signature();
     description_.add_depends_on("NodeLabels");
     Begin();
@@ -77,13 +80,15 @@ class FaultyProcess final : public v1::Plugin::Service {
         if (!message.update().full() || fault_ == Fault::kNeverTakesNodes) continue;
         answer.mutable_synced()->set_revision(message.update().revision());
       }
-      if (message.has_evaluate()) {
+      if (message.has_evaluate() || message.has_post_filter()) {
         ++questions_;
         if (fault_ == Fault::kDies) return grpc::Status::OK;
         if (fault_ == Fault::kSlow) absl::SleepFor(absl::Milliseconds(400));
         while (fault_ == Fault::kHangs && !context->IsCancelled()) {
           absl::SleepFor(absl::Milliseconds(5));
         }
+      }
+      if (message.has_evaluate()) {
         v1::Evaluation& evaluation = *answer.mutable_evaluation();
         evaluation.set_id(message.evaluate().id());
         evaluation.set_revision(message.evaluate().revision() +
@@ -100,12 +105,34 @@ class FaultyProcess final : public v1::Plugin::Service {
         evaluation.set_rejected(bits);
         if (fault_ == Fault::kEmptyMessage) answer.Clear();
       }
+      if (message.has_post_filter()) AnswerPostFilter(message.post_filter(), answer);
       stream->Write(answer);
     }
     return grpc::Status::OK;
   }
 
  private:
+  void AnswerPostFilter(const v1::PostFilter& question, v1::FromPlugin& answer) {
+    if (fault_ == Fault::kEmptyMessage) return;
+    if (fault_ == Fault::kOtherQuestion) {
+      answer.mutable_call()->set_id(question.id());
+      return;
+    }
+    v1::PostFilterResult& result = *answer.mutable_post_filter();
+    result.set_id(question.id());
+    if (fault_ == Fault::kGarbage) {
+      result.set_nominated_node("nowhere");
+    } else if (fault_ == Fault::kUnknownVictim) {
+      result.set_nominated_node("n0");
+      result.add_victim_uids("nobody");
+    } else if (fault_ == Fault::kVictimsNowhere) {
+      result.add_victim_uids("nobody");
+    } else {
+      result.mutable_status()->set_code(fault_ == Fault::kUnknownCode ? static_cast<v1::Code>(77)
+                                                                      : v1::UNSCHEDULABLE);
+    }
+  }
+
   const std::string address_;
   v1::Description description_;
   std::atomic<Fault> fault_ = Fault::kNone;

@@ -10,6 +10,7 @@ points that it serves. Calls of one session come one at a time.
 """
 import array
 import concurrent.futures
+import ipaddress
 import itertools
 import json
 import os
@@ -71,8 +72,16 @@ class Plugin:
     def __init__(self, arguments, session):
         self.arguments, self.session = arguments, session
 
+    def pre_filter(self, pod, nodes):
+        """None, or a Status: a rejection of the pod, or SKIP if filter() need not be called. `nodes` are all, by index;
+        None where there is none."""
+
     def filter(self, pod, node):
         """None, or a Status."""
+
+    def post_filter(self, pod, nodes, codes):
+        """No node is feasible; `codes` says how each of `nodes` was rejected (None: there is none at that index).
+        None if nothing can be done here, a Status, or (node_name, [uids of pods there that are to be evicted])."""
 
     def score(self, pod, node):
         """A number."""
@@ -97,8 +106,8 @@ class Plugin:
 
     @classmethod
     def description(cls):
-        points = {v1.FILTER: "filter", v1.SCORE: "score", v1.RESERVE: "reserve", v1.PERMIT: "permit",
-                  v1.PRE_BIND: "pre_bind", v1.BIND: "bind", v1.POST_BIND: "post_bind"}
+        points = {v1.PRE_FILTER: "pre_filter", v1.FILTER: "filter", v1.POST_FILTER: "post_filter", v1.SCORE: "score", v1.RESERVE: "reserve",
+                  v1.PERMIT: "permit", v1.PRE_BIND: "pre_bind", v1.BIND: "bind", v1.POST_BIND: "post_bind"}
         message = v1.Description(
             name=cls.name, version=cls.version, protocol_version=v1.PROTOCOL_VERSION_1, depends_on=cls.depends_on,
             arguments_schema=cls.arguments_schema, normalization=cls.normalization,
@@ -140,7 +149,7 @@ class Session:
         elif kind == "evaluate":
             return v1.FromPlugin(evaluation=self.evaluate(message.evaluate))
         elif kind == "post_filter":
-            return v1.FromPlugin(post_filter=v1.PostFilterResult(id=message.post_filter.id, status=unschedulable("")))
+            return v1.FromPlugin(post_filter=self.post_filter(message.post_filter))
         elif kind == "call":
             return self.call(message.call)
         return None
@@ -163,7 +172,8 @@ class Session:
         if question.HasField("hypothetical"):
             nodes = [self.hypothetical(question.hypothetical)]
         try:
-            if v1.FILTER in question.points:
+            skips_filter = v1.PRE_FILTER in question.points and self.pre_filter(pod, answer)
+            if v1.FILTER in question.points and not skips_filter:
                 pack_verdicts([node and self.plugin.filter(pod, node) for node in nodes], answer)
             if v1.SCORE in question.points:
                 pack_scores([node and self.plugin.score(pod, node) or 0 for node in nodes], answer)
@@ -171,6 +181,27 @@ class Session:
             answer.status.code = v1.ERROR
             answer.status.reasons.append(repr(error))
         return answer
+
+    def pre_filter(self, pod, answer):
+        """Whether filter() is not to be called."""
+        status = self.plugin.pre_filter(pod, self.nodes)
+        if status is None:
+            return False
+        (answer.status if status.code == v1.ERROR else answer.pre_filter).CopyFrom(status)
+        return True
+
+    def post_filter(self, question):
+        result = v1.PostFilterResult(id=question.id)
+        try:
+            said = self.plugin.post_filter(question.pod, self.nodes, question.codes)
+            if isinstance(said, tuple):
+                result.nominated_node = said[0]
+                result.victim_uids.extend(said[1])
+            else:
+                result.status.CopyFrom(said or v1.Status(code=v1.UNSCHEDULABLE))
+        except Exception as error:
+            result.status.CopyFrom(v1.Status(code=v1.ERROR, reasons=[repr(error)]))
+        return result
 
     def hypothetical(self, change):
         known, node = self.nodes[change.index], Node()
@@ -251,15 +282,37 @@ class Service(plugin_pb2_grpc.PluginServicer):
         yield from itertools.takewhile(lambda answer: answer is not end, iter(session.outgoing.get, None))
 
 
-def serve(address, plugin_class):
-    """Serves at unix:/PATH, or HOST:PORT of the loopback interface, until the process ends."""
-    if not address.startswith(("unix:", "127.", "localhost:", "[::1]:")):
-        raise ValueError("%s is not on the loopback interface; use a Unix socket" % address)
-    options = [("grpc.max_receive_message_length", MAX_MESSAGE_BYTES), ("grpc.max_send_message_length", MAX_MESSAGE_BYTES)]
+def serve(address, plugin_class, ca_file="", cert_file="", key_file=""):
+    """Serves at unix:/PATH or HOST:PORT until the process ends. With TLS, which takes all three PEM files, only schedulers
+    that have a certificate of the authority in ca_file are let in; without, HOST has to be the loopback interface."""
+    credentials = server_credentials(address, ca_file, cert_file, key_file)
+    options = [("grpc.max_receive_message_length", MAX_MESSAGE_BYTES), ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
+               ("grpc.so_reuseport", 0)]
     server = grpc.server(concurrent.futures.ThreadPoolExecutor(64), options=options)
     plugin_pb2_grpc.add_PluginServicer_to_server(Service(plugin_class), server)
-    server.add_insecure_port(address)
+    server.add_secure_port(address, credentials) if credentials else server.add_insecure_port(address)
     server.start()
     if address.startswith("unix:"):
         os.chmod(address[len("unix:"):].replace("//", "", 1) if address.startswith("unix://") else address[5:], 0o600)
     server.wait_for_termination()
+
+
+def server_credentials(address, ca_file, cert_file, key_file):
+    """None where no TLS is needed; ValueError for what nobody should serve at."""
+    files = [ca_file, cert_file, key_file]
+    if any(files):
+        if not all(files) or address.startswith("unix:"):
+            raise ValueError("TLS takes ca_file, cert_file and key_file, and HOST:PORT")
+        ca, certificate, key = (open(name, "rb").read() for name in files)
+        return grpc.ssl_server_credentials([(key, certificate)], ca, require_client_auth=True)
+    if not address.startswith("unix:") and not is_loopback(address):
+        raise ValueError("%s is not on the loopback interface; use TLS or a Unix socket" % address)
+    return None
+
+
+def is_loopback(address):
+    host = address.rpartition(":")[0].strip("[]")
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:  # a name, which may be anybody's
+        return False

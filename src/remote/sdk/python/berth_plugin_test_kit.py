@@ -6,10 +6,11 @@ from berth.v1 import plugin_pb2 as v1
 import berth_plugin
 
 
-def pod(name, annotations=None):
+def pod(name, annotations=None, labels=None):
     made = api.Pod()
     made.metadata.name, made.metadata.namespace = name, "default"
     made.metadata.annotations.update(annotations or {})
+    made.metadata.labels.update(labels or {})
     return made
 
 
@@ -29,11 +30,27 @@ class Scheduler:
         assert not started.started.error, started.started.error
 
     def set_nodes(self, *nodes):
-        self.names = [each.metadata.name for each in nodes]
+        """These, and no others, are the nodes; they have no pods."""
+        self.names, self.pods = [each.metadata.name for each in nodes], {each.metadata.name: [] for each in nodes}
         update = v1.Update(revision=1, full=True, node_count=len(nodes))
         for index, each in enumerate(nodes):
             update.nodes.add(index=index).node.CopyFrom(each)
         assert self.session.handle(v1.ToPlugin(update=update)).synced.revision == 1
+
+    def set_pods(self, node_name, *pods):
+        """These, and no others, are on that node."""
+        update = v1.Update(revision=1, node_count=len(self.names))
+        update.nodes.add(index=self.names.index(node_name), pods_removed=self.pods[node_name], pods=pods)
+        self.pods[node_name] = [berth_plugin.uid_of(each) for each in pods]
+        assert self.session.handle(v1.ToPlugin(update=update)) is None
+
+    def post_filter(self, asked, codes):
+        """What is done for a pod that fits nowhere, `codes` by node name: (node, victims), or why nothing is."""
+        question = v1.PostFilter(id=1, revision=1, pod=asked, codes=bytes(codes[name] for name in self.names))
+        answer = self.session.handle(v1.ToPlugin(post_filter=question)).post_filter
+        if answer.status.code == v1.SUCCESS:
+            return answer.nominated_node, list(answer.victim_uids)
+        return "".join(answer.status.reasons)
 
     def evaluate(self, asked):
         """Why nodes are rejected ("" if they are not), and their scores, by name."""

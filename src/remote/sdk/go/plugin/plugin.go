@@ -37,9 +37,11 @@ type Session struct {
 
 // Hooks are the extension points of a plugin; nil functions are not served. A nil Status is success.
 type Hooks struct {
-	PreFilter  func(pod *api.Pod, nodes *Nodes) *Status
-	Filter     func(pod *api.Pod, node *Node) *Status
-	Score      func(pod *api.Pod, node *Node) int64
+	PreFilter func(pod *api.Pod, nodes *Nodes) *Status
+	Filter    func(pod *api.Pod, node *Node) *Status
+	Score     func(pod *api.Pod, node *Node) int64
+	// PostFilter is called when no node is feasible; codes has a v1.Code for each of nodes.All. It names the node on which
+	// evicting the victims (uids of pods there) makes room, or returns a Status.
 	PostFilter func(pod *api.Pod, nodes *Nodes, codes []byte) (node string, victims []string, status *Status)
 	Reserve    func(pod *api.Pod, node string) *Status
 	Unreserve  func(pod *api.Pod, node string)
@@ -63,7 +65,7 @@ func (h *Hooks) points() (points []v1.Point) {
 	return points
 }
 
-// Status is a verdict that is not success.
+// Status is a verdict that is not success. One value may be returned for many nodes: it is not changed.
 type Status struct {
 	Code    v1.Code
 	Reasons []string

@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"log"
 	"net"
 	"os"
 	"strings"
@@ -31,6 +32,19 @@ type Factory func(Session) (*Hooks, error)
 
 // TLS names PEM files for mutual TLS.
 type TLS struct{ CAFile, CertFile, KeyFile string }
+
+// Main is a main function: it serves at the address that is the program's first argument. Three more are the files of TLS,
+// in the order of its fields.
+func Main(description Description, factory Factory) {
+	if len(os.Args) != 2 && len(os.Args) != 5 {
+		log.Fatalf("usage: %s unix:/PATH | HOST:PORT [CA.pem CERT.pem KEY.pem]", os.Args[0])
+	}
+	var files []TLS
+	if len(os.Args) == 5 {
+		files = append(files, TLS{os.Args[2], os.Args[3], os.Args[4]})
+	}
+	log.Fatal(Serve(os.Args[1], description, factory, files...))
+}
 
 // Serve listens on "unix:/PATH" or "HOST:PORT" until it fails. Without TLS, HOST must be a loopback address.
 func Serve(address string, description Description, factory Factory, files ...TLS) error {

@@ -6,6 +6,8 @@ package plugintest
 import (
 	"context"
 	"net"
+	"slices"
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc"
@@ -24,6 +26,7 @@ type Scheduler struct {
 	stream      v1.Plugin_SessionClient
 	Description *v1.Description
 	names       []string
+	pods        map[string][]string // uids by node
 	revision    uint64
 }
 
@@ -51,12 +54,12 @@ func Start(t testing.TB, description plugin.Description, factory plugin.Factory,
 	return s
 }
 
-// SetNodes tells the plugin that these, and no others, are the nodes.
+// SetNodes tells the plugin that these, and no others, are the nodes; they have no pods.
 func (s *Scheduler) SetNodes(nodes ...*api.Node) {
 	s.t.Helper()
 	s.revision++
 	update := &v1.Update{Revision: s.revision, Full: true, NodeCount: uint32(len(nodes))}
-	s.names = nil
+	s.names, s.pods = nil, map[string][]string{}
 	for index, node := range nodes {
 		s.names = append(s.names, node.GetMetadata().GetName())
 		update.Nodes = append(update.Nodes, &v1.NodeState{Index: uint32(index), Node: node})
@@ -65,6 +68,38 @@ func (s *Scheduler) SetNodes(nodes ...*api.Node) {
 	if synced := s.receive().GetSynced(); synced.GetRevision() != s.revision {
 		s.t.Fatalf("the plugin did not take in the nodes: %v", synced)
 	}
+}
+
+// SetPods tells the plugin that these, and no others, are on that node.
+func (s *Scheduler) SetPods(node string, pods ...*api.Pod) {
+	s.t.Helper()
+	s.revision++
+	index := slices.Index(s.names, node)
+	if index < 0 {
+		s.t.Fatalf("there is no node %s", node)
+	}
+	state := &v1.NodeState{Index: uint32(index), PodsRemoved: s.pods[node], Pods: pods}
+	s.pods[node] = nil
+	for _, pod := range pods {
+		s.pods[node] = append(s.pods[node], plugin.UID(pod))
+	}
+	update := &v1.Update{Revision: s.revision, NodeCount: uint32(len(s.names)), Nodes: []*v1.NodeState{state}}
+	s.send(&v1.ToPlugin{Message: &v1.ToPlugin_Update{Update: update}})
+}
+
+// PostFilter asks what is done for a pod that fits nowhere, codes by node name: a node and victims, or why nothing is.
+func (s *Scheduler) PostFilter(pod *api.Pod, codes map[string]v1.Code) (node string, victims []string, why string) {
+	s.t.Helper()
+	question := &v1.PostFilter{Id: 1, Revision: s.revision, Pod: pod}
+	for _, name := range s.names {
+		question.Codes = append(question.Codes, byte(codes[name]))
+	}
+	s.send(&v1.ToPlugin{Message: &v1.ToPlugin_PostFilter{PostFilter: question}})
+	answer := s.receive().GetPostFilter()
+	if answer == nil {
+		s.t.Fatal("the plugin gave no result")
+	}
+	return answer.NominatedNode, answer.VictimUids, strings.Join(answer.GetStatus().GetReasons(), "; ")
 }
 
 // Evaluate asks about a pod: why nodes are rejected ("" if they are not), and scores, by name.

@@ -2,7 +2,7 @@
 """Keeps pods that are annotated example.com/licence: NAME on nodes that are labelled example.com/licences.NAME, and
 prefers nodes without licences for all others.
 
-    licences.py unix:/run/licences.sock
+    licences.py unix:/run/licences.sock    or HOST:PORT CA.pem CERT.pem KEY.pem
 """
 import sys
 
@@ -29,4 +29,4 @@ class Licences(Plugin):
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1], Licences)
+    serve(sys.argv[1], Licences, *sys.argv[2:])

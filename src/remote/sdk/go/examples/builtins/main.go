@@ -41,20 +41,22 @@ func prefers(t *api.Toleration) bool {
 
 func nodeUnschedulable(plugin.Session) (*plugin.Hooks, error) {
 	taint := &api.Taint{Key: ptr("node.kubernetes.io/unschedulable"), Effect: ptr("NoSchedule")}
+	rejection := plugin.Unresolvable("node(s) were unschedulable")
 	return &plugin.Hooks{Filter: func(pod *api.Pod, node *plugin.Node) *plugin.Status {
 		if !node.Object.GetSpec().GetUnschedulable() || tolerates(pod.GetSpec().GetTolerations(), taint, any) {
 			return nil
 		}
-		return plugin.Unresolvable("node(s) were unschedulable")
+		return rejection
 	}}, nil
 }
 
 func taintToleration(plugin.Session) (*plugin.Hooks, error) {
+	rejection := plugin.Unresolvable("node(s) had untolerated taint(s)") // once: there may be thousands
 	filter := func(pod *api.Pod, node *plugin.Node) *plugin.Status {
 		for _, taint := range node.Object.GetSpec().GetTaints() {
 			hard := taint.GetEffect() == "NoSchedule" || taint.GetEffect() == "NoExecute"
 			if hard && !tolerates(pod.GetSpec().GetTolerations(), taint, any) {
-				return plugin.Unresolvable("node(s) had untolerated taint(s)")
+				return rejection
 			}
 		}
 		return nil

@@ -5,8 +5,6 @@
 package main
 
 import (
-	"log"
-	"os"
 	"strings"
 
 	"berth.dev/plugin/api"
@@ -46,4 +44,4 @@ func score(pod *api.Pod, node *plugin.Node) int64 {
 	return 100
 }
 
-func main() { log.Fatal(plugin.Serve(os.Args[1], Description, New)) }
+func main() { plugin.Main(Description, New) }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading and pruning the log of events.
-#include "queue/event_log.h"
+#include "queue/in_flight_events.h"
 
 #include "berth/check.h"
 
 namespace berth {
 
-void EventLog::ForEachSince(
+void InFlightEvents::ForEachSince(
     uint64_t begin,
     const std::function<bool(const ClusterEvent&, const ObjectChange&)>& visit) const {
   BERTH_CHECK(begin >= first_) << "events from " << begin << " on were pruned up to " << first_;
@@ -15,7 +15,7 @@ void EventLog::ForEachSince(
   }
 }
 
-void EventLog::PruneBefore(uint64_t begin) {
+void InFlightEvents::PruneBefore(uint64_t begin) {
   while (first_ < begin && !events_.empty()) {
     events_.pop_front();
     ++first_;
