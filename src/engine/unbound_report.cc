@@ -47,6 +47,10 @@ WaitingFor UnboundReport::Explain(const PendingReport& report) const {
   } else if (report.waiting != nullptr) {
     waiting = *report.waiting;
   }
+  if (!report.behind.empty()) {
+    waiting = WaitingFor();
+    waiting.blocking_pod = report.behind;
+  }
   waiting.alone = WhyAlone(framework, pod);
   if (WaitsForVictims(pod, waiting)) return waiting;
   const bool backing_off =

@@ -125,8 +125,12 @@ void CapabilityFinder::FindScoreResolutions() {
 }
 
 void CapabilityFinder::FindQueueOrder() {
-  for (int index = 0; index < plugins_.count() && plugins_.queue_order == nullptr; ++index) {
-    plugins_.queue_order = plugins_.As<QueueOrder>(index);
+  for (int index = 0; index < plugins_.count(); ++index) {
+    auto* const order = plugins_.As<QueueOrder>(index);
+    if (order == nullptr) continue;
+    plugins_.queue_order_guard = Guard(*order, CounterOf(index));
+    plugins_.queue_order = plugins_.queue_order_guard.get();
+    return;
   }
 }
 

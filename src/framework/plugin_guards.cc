@@ -4,7 +4,9 @@
 
 #include <exception>
 #include <utility>
+#include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
@@ -168,6 +170,107 @@ class GuardedObserver final : public AssignmentObserver {
   const FaultCounter counter_;
 };
 
+class GuardedContest final : public QueueContest {
+ public:
+  // `contest` is null if there is none.
+  GuardedContest(std::unique_ptr<QueueContest> contest, FaultCounter counter)
+      : contest_(std::move(contest)), counter_(counter) {}
+
+  void SetHead(int line, const QueuedPodInfo* head) override {
+    if (line >= static_cast<int>(has_head_.size())) has_head_.resize(line + 1);
+    has_head_[line] = head != nullptr;
+    Ask("SetHead", [&] {
+      contest_->SetHead(line, head);
+      return true;
+    });
+  }
+  int Next() override {
+    const int next = Ask("Next", [&] { return contest_->Next(); });
+    if (HasHead(next)) return next;
+    const int lowest = static_cast<int>(absl::c_find(has_head_, true) - has_head_.begin());
+    if (!HasHead(lowest)) return -1;
+    if (contest_ != nullptr) {
+      counter_.log->AddFault(counter_.plugin, "Next",
+                             absl::StrCat("returned ", next, ", a line without a head"));
+    }
+    return lowest;
+  }
+
+ private:
+  bool HasHead(int line) const {
+    return line >= 0 && line < static_cast<int>(has_head_.size()) && has_head_[line];
+  }
+  // A contest that has thrown may not know the heads any more.
+  template <class Call>
+  auto Ask(absl::string_view where, const Call& call) -> decltype(call()) {
+    if (contest_ == nullptr) return decltype(call())(-1);
+    return Caught(counter_, where, call, [&](const auto&) {
+      contest_.reset();
+      return decltype(call())(-1);
+    });
+  }
+
+  std::unique_ptr<QueueContest> contest_;
+  const FaultCounter counter_;
+  std::vector<bool> has_head_;  // by line
+};
+
+class GuardedQueueOrder final : public QueueOrder {
+ public:
+  // Lines are numbered from 0, and there is a place for each.
+  static constexpr int kMostLines = 1 << 20;
+
+  GuardedQueueOrder(QueueOrder& plugin, FaultCounter counter)
+      : plugin_(plugin), counter_(counter) {}
+
+  uint64_t LinesVersion() override {
+    Count("LinesVersion", [&] { version_ = plugin_.LinesVersion(); });
+    return version_;
+  }
+  int LineOf(const PodInfo& pod) override {
+    int line = 0;
+    Count("LineOf", [&] { line = plugin_.LineOf(pod); });
+    if (line >= 0 && line < kMostLines) return line;
+    counter_.log->AddFault(counter_.plugin, "LineOf", absl::StrCat("returned ", line));
+    return 0;
+  }
+  int Compare(int line, const QueuedPodInfo& a, const QueuedPodInfo& b) override {
+    int comparison = 0;
+    Count("Compare", [&] { comparison = plugin_.Compare(line, a, b); });
+    return comparison;
+  }
+  bool IsStrict(int line) override {
+    bool strict = false;
+    Count("IsStrict", [&] { strict = plugin_.IsStrict(line); });
+    return strict;
+  }
+  std::unique_ptr<QueueContest> NewContest() override {
+    std::unique_ptr<QueueContest> contest;
+    Count("NewContest", [&] {
+      contest = plugin_.NewContest();
+      if (contest == nullptr) counter_.log->AddFault(counter_.plugin, "NewContest", "made none");
+    });
+    return std::make_unique<GuardedContest>(std::move(contest), counter_);
+  }
+
+ private:
+  // The queue times these calls, a whole insertion at once.
+  template <class Call>
+  void Count(absl::string_view where, const Call& call) {
+    try {
+      call();
+    } catch (const std::exception& error) {
+      NoteThrow(counter_, where, error.what());
+    } catch (...) {
+      NoteThrow(counter_, where, "not a std::exception");
+    }
+  }
+
+  QueueOrder& plugin_;
+  const FaultCounter counter_;
+  uint64_t version_ = 0;
+};
+
 }  // namespace
 
 std::unique_ptr<QueueSortPlugin> Guard(QueueSortPlugin& plugin, FaultCounter counter) {
@@ -180,6 +283,10 @@ std::unique_ptr<GroupPlugin> Guard(GroupPlugin& plugin, FaultCounter counter) {
 
 std::unique_ptr<AssignmentObserver> Guard(AssignmentObserver& plugin, FaultCounter counter) {
   return std::make_unique<GuardedObserver>(plugin, counter);
+}
+
+std::unique_ptr<QueueOrder> Guard(QueueOrder& plugin, FaultCounter counter) {
+  return std::make_unique<GuardedQueueOrder>(plugin, counter);
 }
 
 QueueingHintFn Guard(QueueingHintFn hint, FaultCounter counter) {

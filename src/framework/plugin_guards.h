@@ -9,6 +9,7 @@
 #include "berth/api/symbol.h"
 #include "berth/extensions/group.h"
 #include "berth/extensions/observer.h"
+#include "berth/extensions/queue_order.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/queue_sort.h"
 #include "framework/fault_log.h"
@@ -26,6 +27,10 @@ struct FaultCounter {
 std::unique_ptr<QueueSortPlugin> Guard(QueueSortPlugin& plugin, FaultCounter counter);
 std::unique_ptr<GroupPlugin> Guard(GroupPlugin& plugin, FaultCounter counter);
 std::unique_ptr<AssignmentObserver> Guard(AssignmentObserver& plugin, FaultCounter counter);
+// A throw in LineOf puts the pod into line 0, as does a line that is none; Compare leaves it to
+// QueueSort, IsStrict means no. A contest that throws is not asked again: until lines change, the
+// lowest line with a head goes next, as it does where a contest names a line without one.
+std::unique_ptr<QueueOrder> Guard(QueueOrder& plugin, FaultCounter counter);
 // A hint that throws is an error, which counts as kQueue.
 QueueingHintFn Guard(QueueingHintFn hint, FaultCounter counter);
 

@@ -172,6 +172,7 @@ struct ProfilePlugins {
   // --- The guards that the pointers above lead to ---
   std::unique_ptr<QueueSortPlugin> queue_sort_guard;
   std::unique_ptr<GroupPlugin> group_guard;
+  std::unique_ptr<QueueOrder> queue_order_guard;
   std::vector<std::unique_ptr<AssignmentObserver>> observer_guards;
 };
 

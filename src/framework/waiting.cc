@@ -34,7 +34,9 @@ std::string OnNodes(const WaitingFor& w) {
 std::string PodSentence(const WaitingFor& w) {
   switch (w.reason) {
     case WaitingReason::kNotTried:
-      return "not tried yet";
+      if (w.blocking_pod.empty()) return "not tried yet";
+      return absl::StrCat("waits behind ", w.blocking_pod,
+                          ", which does not fit yet: its quota is strict");
     case WaitingReason::kBackoff:
       return absl::StrCat("in backoff", w.detail.empty() ? "" : " after: ", w.detail);
     case WaitingReason::kInsufficientResources:

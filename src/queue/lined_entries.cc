@@ -38,7 +38,11 @@ void LinedEntries::Add(QueueEntry& entry) {
     ++active_size_;
   } else {
     if (entry.state == QueueState::kBackoff) line.in_backoff.Push(entry);
-    if (line.is_strict) line.failed.insert(&entry);
+    if (line.is_strict) {
+      line.failed.insert(&entry);
+      const bool is_first = line.first_failed == nullptr || line.less(entry, *line.first_failed);
+      if (is_first) line.first_failed = &entry;
+    }
   }
   UpdateHead(line, &entry);
 }
@@ -52,15 +56,27 @@ void LinedEntries::Remove(QueueEntry& entry) {
   } else {
     if (entry.state == QueueState::kBackoff) line.in_backoff.Remove(entry);
     line.failed.erase(&entry);
+    if (line.first_failed == &entry) line.first_failed = FirstFailed(line);
   }
   UpdateHead(line, &entry);
   entry.line = -1;
 }
 
-bool LinedEntries::IsBlocked(const Line& line, const QueueEntry& head) const {
-  return absl::c_any_of(line.failed, [&](const QueueEntry* failed) {
-    return failed != &head && line.less(*failed, head);
-  });
+const QueueEntry* LinedEntries::FirstFailed(const Line& line) {
+  const auto first = absl::c_min_element(
+      line.failed, [&](const QueueEntry* a, const QueueEntry* b) { return line.less(*a, *b); });
+  return first == line.failed.end() ? nullptr : *first;
+}
+
+bool LinedEntries::IsBlocked(const Line& line, const QueueEntry& entry) {
+  return line.first_failed != nullptr && line.first_failed != &entry &&
+         line.less(*line.first_failed, entry);
+}
+
+const QueueEntry* LinedEntries::BlockerOf(const QueueEntry& entry) const {
+  if (entry.line < 0) return nullptr;
+  const Line& line = *lines_[entry.line];
+  return IsBlocked(line, entry) ? line.first_failed : nullptr;
 }
 
 QueueEntry* LinedEntries::HeadOf(const Line& line) const {
@@ -102,6 +118,7 @@ bool LinedEntries::IsConsistent() const {
     if (line == nullptr) continue;
     active += line->active.size();
     if (!line->active.IsConsistent() || !line->in_backoff.IsConsistent()) return false;
+    if (line->first_failed != FirstFailed(*line)) return false;
     if (line->head != HeadOf(*line)) return false;
   }
   return active == active_size_;

@@ -37,6 +37,8 @@ class LinedEntries {
     }
   }
   int active_size() const { return active_size_; }
+  // Whom the entry waits behind: one of its strict line that failed and is before it; or null.
+  const QueueEntry* BlockerOf(const QueueEntry& entry) const;
   bool IsConsistent() const;
 
   // Whether lines have changed: then Restart(), and all entries are added anew.
@@ -63,11 +65,14 @@ class LinedEntries {
     OrderedEntries<LineLess> active;
     OrderedEntries<LineLess, &QueueEntry::place_in_line> in_backoff;
     absl::flat_hash_set<const QueueEntry*> failed;  // of a strict one: who was tried and waits
-    const QueueEntry* head = nullptr;               // as the contest knows it
+    const QueueEntry* first_failed = nullptr;
+    const QueueEntry* head = nullptr;  // as the contest knows it
   };
 
   Line& LineAt(int line);
-  bool IsBlocked(const Line& line, const QueueEntry& head) const;
+  static const QueueEntry* FirstFailed(const Line& line);
+  // By another one.
+  static bool IsBlocked(const Line& line, const QueueEntry& entry);
   // Who of the line is tried at its turn, or null.
   QueueEntry* HeadOf(const Line& line) const;
   // Tells the contest who is first; again if that is `changed`.

@@ -10,7 +10,8 @@
 namespace berth {
 namespace {
 
-PendingReport ReportOf(const QueueEntry& entry, const PendingPod& member, bool gated) {
+PendingReport ReportOf(const QueueEntry& entry, const SubQueues& places, const PendingPod& member,
+                       bool gated) {
   PendingReport report{.pod = member.pod, .group = entry.name, .state = entry.state};
   report.attempts = entry.history.attempts;
   if (gated) report.state = QueueState::kGated;
@@ -20,20 +21,26 @@ PendingReport ReportOf(const QueueEntry& entry, const PendingPod& member, bool g
   if (report.state == QueueState::kBackoff || report.state == QueueState::kErrorBackoff) {
     report.backoff_end = Backoff::End(entry.backoff_expiration);
   }
+  if (report.state == QueueState::kActive) {
+    const QueueEntry* const blocker = places.BlockerOf(entry);
+    if (blocker != nullptr) {
+      report.behind = blocker->is_group ? blocker->name : blocker->AnyMember().pod->key();
+    }
+  }
   return report;
 }
 
 }  // namespace
 
-std::vector<PendingReport> ReportPending(const EntryIndex& entries) {
+std::vector<PendingReport> ReportPending(const EntryIndex& entries, const SubQueues& places) {
   std::vector<std::pair<uint64_t, PendingReport>> reports;
   reports.reserve(entries.size());
   entries.ForEach([&](const QueueEntry& entry) {
     for (const PendingPod& member : entry.members) {
-      reports.emplace_back(member.arrival, ReportOf(entry, member, false));
+      reports.emplace_back(member.arrival, ReportOf(entry, places, member, false));
     }
     for (const PendingPod& member : entry.gated_members) {
-      reports.emplace_back(member.arrival, ReportOf(entry, member, true));
+      reports.emplace_back(member.arrival, ReportOf(entry, places, member, true));
     }
   });
   std::sort(reports.begin(), reports.end(),
@@ -44,14 +51,15 @@ std::vector<PendingReport> ReportPending(const EntryIndex& entries) {
   return result;
 }
 
-std::optional<PendingReport> ReportOne(const EntryIndex& entries, absl::string_view uid) {
+std::optional<PendingReport> ReportOne(const EntryIndex& entries, const SubQueues& places,
+                                       absl::string_view uid) {
   const QueueEntry* const entry = entries.FindByPod(uid);
   if (entry == nullptr) return std::nullopt;
   for (const PendingPod& member : entry->members) {
-    if (member.pod->uid() == uid) return ReportOf(*entry, member, false);
+    if (member.pod->uid() == uid) return ReportOf(*entry, places, member, false);
   }
   for (const PendingPod& member : entry->gated_members) {
-    if (member.pod->uid() == uid) return ReportOf(*entry, member, true);
+    if (member.pod->uid() == uid) return ReportOf(*entry, places, member, true);
   }
   return std::nullopt;
 }

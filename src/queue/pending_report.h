@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "queue/entry_index.h"
 #include "queue/queue_entry.h"
+#include "queue/sub_queues.h"
 
 namespace berth {
 
@@ -25,12 +26,16 @@ struct PendingReport {
   // Of the last attempt; null before it, or if the pod is gated.
   std::shared_ptr<const WaitingFor> waiting = nullptr;
   absl::Time backoff_end = absl::InfinitePast();  // of entries in backoff
+  // Of an active entry that a strict line holds back: the group, or else the pod, that failed and
+  // is before it: "namespace/name".
+  std::string behind = "";
 };
 
 // Every pending pod, in order of arrival.
-std::vector<PendingReport> ReportPending(const EntryIndex& entries);
+std::vector<PendingReport> ReportPending(const EntryIndex& entries, const SubQueues& places);
 // One of them; absent if the pod is not in the queue.
-std::optional<PendingReport> ReportOne(const EntryIndex& entries, absl::string_view uid);
+std::optional<PendingReport> ReportOne(const EntryIndex& entries, const SubQueues& places,
+                                       absl::string_view uid);
 
 }  // namespace berth
 

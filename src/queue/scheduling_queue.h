@@ -153,10 +153,10 @@ class SchedulingQueue final : private EventQueue::Listener {
   // --- Reports ---
 
   // Every pending pod, in order of arrival.
-  std::vector<PendingReport> Pending() const { return ReportPending(entries_); }
+  std::vector<PendingReport> Pending() const { return ReportPending(entries_, places_); }
   // One of them; absent if the pod is not in the queue.
   std::optional<PendingReport> Report(absl::string_view uid) const {
-    return ReportOne(entries_, uid);
+    return ReportOne(entries_, places_, uid);
   }
   // Pods.
   int size() const { return entries_.size(); }

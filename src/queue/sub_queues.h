@@ -52,6 +52,10 @@ class SubQueues {
   void SetActiveAlone(bool active_alone) {
     if (lined_ != nullptr) lined_->SetActiveAlone(active_alone);
   }
+  // Whom a strict line has the entry wait behind, or null.
+  const QueueEntry* BlockerOf(const QueueEntry& entry) const {
+    return lined_ == nullptr ? nullptr : lined_->BlockerOf(entry);
+  }
   // An active entry that may come soon, or null.
   const QueueEntry* Upcoming(int place) const { return active_.Upcoming(place); }
   // The first of those whose time has come, or null.

@@ -31,7 +31,7 @@ SCHEDULER = "berth"
 ALL_PLUGINS = ["coscheduling", "capacityScheduling", "gpuDevices", "preemptionToleration"]
 EVENTS_AGAIN = ("events.k8s.io", "events", "patch")
 # Of kinds that the server of this test does not have: they are asked for in vain, by one verb, and not written. And of
-# ClusterQuotas, of which the test makes none: no status is written.
+# ClusterQuotas, of which only the first test makes one.
 ABSENT = {("scheduling.berth.dev", "clusterquotas", "get"), ("scheduling.berth.dev", "clusterquotas/status", "patch"),
           *(("scheduling.k8s.io", resource, verb) for resource in ("workloads", "compositepodgroups") for verb in ("list", "watch")),
           *((group, resource, verb) for group, resource in (("kueue.x-k8s.io", "topologies"), ("kai.scheduler", "topologies"),
@@ -201,11 +201,18 @@ class Rules(Deployed):
             "scheduling.x-k8s.io/v1alpha1/PodGroup", "gang").get("status", {}).get("phase"), 20)
         wait_until("the status of the quota", lambda: self.cluster.api.get(
             "scheduling.x-k8s.io/v1alpha1/ElasticQuota", "quota").get("status", {}).get("used"), 20)
+        quota = "scheduling.berth.dev/v1alpha1/ClusterQuota"
+        self.cluster.api.create({"apiVersion": "scheduling.berth.dev/v1alpha1", "kind": "ClusterQuota", "metadata": {"name": "all"},
+                                 "spec": {"namespaces": ["default"], "min": {"cpu": "20"}}})
+        self.cluster.api.create(pod("in-a-tree"))  # an edit of quotas shows with the next attempt
+        wait_until("the status of the quota in a tree", lambda: self.cluster.api.get(quota, "all").get("status", {}).get("used"), 20)
+        self.cluster.api.delete(quota, "all")
         self.assertEqual(scheduler.stop(), 0)
 
         asked = list(self.audited())
         self.assertEqual({what for what in asked if what[3] == 403}, set())
         used = {what[:3] for what in asked}
+        self.assertIn(("scheduling.berth.dev", "clusterquotas/status", "patch"), used)
         allowed = {rule[:3] for rule in rules_of(self.roles())}
         # Not needed every time: after an answer that was lost; for an event that comes again.
         self.assertEqual(allowed - used - ABSENT - {("", "pods", "get"), EVENTS_AGAIN}, set(), "rules that nobody needs")

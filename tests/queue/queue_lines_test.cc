@@ -161,13 +161,37 @@ TEST_F(QueueLines, AStrictLineWaitsBehindTheFirstThatFailed) {
   Add(In(0, "blocked", 1));
   EXPECT_EQ(Pop(), "");
   EXPECT_FALSE(queue().CanPop());
+  EXPECT_EQ(queue().Report(Uid("blocked"))->behind, "default/failed");
+  EXPECT_EQ(queue().Report(Uid("failed"))->behind, "");
   Add(In(0, "before", 9));
+  EXPECT_EQ(queue().Report(Uid("before"))->behind, "");
   EXPECT_EQ(Pop(), "before");
   queue().MoveAllOnEvent(kNodeAdd, {});
   EXPECT_EQ(Pop(), "failed") << "out of its backoff, before the one that it blocks";
   queue().Placed(popped_, Uid("failed"));
   queue().Done(popped_);
   EXPECT_EQ(Pop(), "blocked");
+}
+
+TEST_F(QueueLines, ABlockedPodIsToldTheGroupBeforeIt) {
+  order_.strict = {0};
+  SetMinMember("default/gang", 2);
+  for (const char* name : {"g0", "g1"}) Add(In(0, name, 5).Label("group", "gang"));
+  ASSERT_EQ(Pop(), "g0");
+  Reject({"Fit"});
+  Add(In(0, "earlier", 7));
+  ASSERT_EQ(Pop(), "earlier");
+  Reject({"Fit"});
+  Add(In(0, "blocked", 1));
+  Add(In(1, "elsewhere", 1));
+  const auto behind = [&] { return queue().Report(Uid("blocked"))->behind; };
+  EXPECT_EQ(behind(), "default/earlier") << "the first of them";
+  EXPECT_EQ(queue().Report(Uid("elsewhere"))->behind, "");
+  Delete("earlier");
+  EXPECT_EQ(behind(), "default/gang");
+  EXPECT_EQ(queue().Pending().size(), 4u);
+  for (const char* name : {"g0", "g1"}) Delete(name);
+  EXPECT_EQ(behind(), "");
 }
 
 TEST_F(QueueLines, WhenLinesChangeAllAreLinedUpAnew) {

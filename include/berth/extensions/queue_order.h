@@ -24,11 +24,10 @@ class QueueContest {
 };
 
 // Implemented by a plugin; one in the first profile that has one orders the queue of all profiles.
-// The queue keeps entries (groups, and single pods) in lines: whoever is in the same one is
-// compared by Compare() and then by QueueSort, which costs no more than without. When an entry is
-// to be tried, a contest chooses the line. One that cannot be placed steps aside, so no line blocks
-// another. The head of a line is its first active entry, or else its first in backoff for which an
-// event may have made room. Scheduling thread.
+// The queue keeps entries (groups, single pods) in lines: in one they go by Compare(), then by
+// QueueSort, which costs no more than without. When an entry is to be tried, a contest chooses the
+// line; its head is the first active entry, or else the first in backoff that an event may help.
+// One that cannot be placed steps aside, so no line blocks another. Scheduling thread.
 class QueueOrder {
  public:
   virtual ~QueueOrder() = default;

@@ -19,7 +19,7 @@ class NodeTable;
 
 // docs/explained_waiting.md says what each one means and which numbers it has.
 enum class WaitingReason : uint8_t {
-  kNotTried,               // its turn has not come yet
+  kNotTried,               // its turn has not come yet; if `blocking_pod` is before it, not yet again
   kBackoff,                // tried again when its backoff is over
   kGated,                  // held back before the queue: scheduling gates
   kWaitingForMembers,      // too few pods of the group are there
@@ -79,7 +79,7 @@ struct WaitingFor {
   // --- A group ---
   int members_needed = 0;     // at once, besides those that run
   int members_placeable = 0;  // how many of them are there, or would find a place
-  std::string blocking_pod;   // "namespace/name" of the member that did not
+  std::string blocking_pod;   // "namespace/name" of the member that did not; see kNotTried
 
   // The nodes that nobody else may use beyond `reserved_from`; empty without a reservation.
   std::vector<std::string> reserved_nodes;
