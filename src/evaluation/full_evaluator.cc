@@ -23,12 +23,12 @@ int FeasibleNodesToFind(int nodes, int percentage, bool scores) {
 }
 
 Evaluation FullEvaluator::Evaluate(const EvaluationRequest& request,
-                                   const PreFilterOutcome& pre_filter) {
+                                   const PreFilterOutcome& pre_filter, NodeVerdicts* rejections) {
   const bool explain = request.state.for_explanation();
   Evaluation evaluation;
   scores_by_plugin_.clear();
   pre_filter.ListRows(request.nodes, rows_);
-  evaluation.status = FindFeasible(request);
+  evaluation.status = FindFeasible(request, rejections);
   if (!evaluation.status.ok()) return evaluation;
   const bool score = feasible_.size() > 1 || (explain && !feasible_.empty());
   if (score) evaluation.status = ScoreFeasible(request);
@@ -43,10 +43,14 @@ Evaluation FullEvaluator::Evaluate(const EvaluationRequest& request,
 
 // --- Filter --------------------------------------------------------------------------------------
 
-Status FullEvaluator::FindFeasible(const EvaluationRequest& request) {
-  verdicts_.Reset(request.nodes.size());
+Status FullEvaluator::FindFeasible(const EvaluationRequest& request, NodeVerdicts* rejections) {
   feasible_.clear();
   by_extenders_.clear();
+  if (rejections != nullptr) {
+    std::swap(verdicts_, *rejections);
+    return Status::Success();
+  }
+  verdicts_.Reset(request.nodes.size());
   if (rows_.empty()) return Status::Success();
   const int count = static_cast<int>(rows_.size());
   const bool scores = !request.framework.plugins().score.empty() ||

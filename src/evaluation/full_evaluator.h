@@ -22,7 +22,13 @@ class FullEvaluator final : public NodeEvaluator {
   explicit FullEvaluator(int filter_block_size = 0) : filter_block_size_(filter_block_size) {}
 
   Evaluation Evaluate(const EvaluationRequest& request,
-                      const PreFilterOutcome& pre_filter) override;
+                      const PreFilterOutcome& pre_filter) override {
+    return Evaluate(request, pre_filter, nullptr);
+  }
+  // The same. `rejections`: the verdicts of the filters, if they have just rejected all nodes; they
+  // are taken. Null: not known.
+  Evaluation Evaluate(const EvaluationRequest& request, const PreFilterOutcome& pre_filter,
+                      NodeVerdicts* rejections);
   Counters counters() const override { return {.unconfirmed = unconfirmed_}; }
 
   // As of the last Evaluate(). The verdict on each row that was filtered.
@@ -34,7 +40,7 @@ class FullEvaluator final : public NodeEvaluator {
   absl::Span<const PluginScores> scores_by_plugin() const { return scores_by_plugin_; }
 
  private:
-  Status FindFeasible(const EvaluationRequest& request);
+  Status FindFeasible(const EvaluationRequest& request, NodeVerdicts* rejections);
   Status FindAllFeasible(const EvaluationRequest& request);
   Status FindSomeFeasible(const EvaluationRequest& request, int wanted);
   Status AskExtenders(const EvaluationRequest& request);

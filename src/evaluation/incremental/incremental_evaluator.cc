@@ -39,16 +39,19 @@ Evaluation IncrementalEvaluator::Evaluate(const EvaluationRequest& request,
     std::optional<Evaluation> recalled = Recall(request);
     if (recalled.has_value()) return *std::move(recalled);
   }
+  NodeVerdicts* rejections = nullptr;
   if (may_cache && !request.state.for_explanation()) {
     caches_.SetClass(request);
-    Evaluation evaluation;
-    if (!caches_.WasRejected() &&
-        score_first_search_.Find(request, caches_.plugins(), evaluation)) {
-      ++scored_first_;
-      return evaluation;
+    if (!caches_.WasRejected()) {
+      Evaluation evaluation;
+      if (score_first_search_.Find(request, caches_.plugins(), evaluation)) {
+        ++scored_first_;
+        return evaluation;
+      }
+      rejections = score_first_search_.rejections();
     }
   }
-  Evaluation evaluation = full_.Evaluate(request, pre_filter);
+  Evaluation evaluation = full_.Evaluate(request, pre_filter, rejections);
   if (!may_cache || !evaluation.status.ok()) return evaluation;
   caches_.SetClass(request);
   if (evaluation.best >= 0) {

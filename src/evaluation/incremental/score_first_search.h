@@ -4,10 +4,11 @@
 #define BERTH_SRC_EVALUATION_INCREMENTAL_SCORE_FIRST_SEARCH_H_
 
 #include <cstdint>
-#include <utility>
+#include <optional>
 #include <vector>
 
 #include "absl/types/span.h"
+#include "berth/columns/node_verdicts.h"
 #include "evaluation/node_evaluator.h"
 
 namespace berth {
@@ -16,34 +17,47 @@ namespace berth {
 // the filters accept is the best. That is right where the score of a node does not depend on which
 // others are feasible: all plugins that score look at one node at a time (sign.h), or say that it
 // does not (DomainScorer::ScoresDependOnFeasible), and of scores that are normalised the lowest and
-// the highest are those of feasible nodes too, which is tried on few nodes. Keeps scratch memory
-// between searches. Scheduling thread.
+// the highest are those of feasible nodes, for which the nodes at the ends of the range are
+// filtered. Keeps scratch memory between searches. Scheduling thread.
 class ScoreFirstSearch {
  public:
   // Sets `evaluation.best`. `request.state` has PreFilter of all plugins, which names no nodes;
-  // `node_plugins` depend on one node at a time. False if the best node is not found so: then
-  // nothing is decided.
+  // `node_plugins` depend on one node at a time. False if the best node is not found so, as if no
+  // node is feasible: then nothing is decided.
   bool Find(const EvaluationRequest& request, PluginMask node_plugins, Evaluation& evaluation);
+  // After that the verdicts on all nodes, if it found that none is feasible; else null.
+  NodeVerdicts* rejections() { return none_is_feasible_ ? &verdicts_ : nullptr; }
 
  private:
-  // Rows with the lowest, or the highest, raw score of a plugin.
-  using ExtremeRows = std::vector<NodeRow>;
+  struct ScoreRange {
+    int64_t min, max;
+  };
 
+  static ScoreRange RangeOf(absl::Span<const int64_t> scores);
   bool PreScore(const EvaluationRequest& request, PluginMask node_plugins);
   bool ScoreAll(const EvaluationRequest& request);
   bool Normalize(const EvaluationRequest& request, const Hook<ScorePlugin>& hook);
+  std::optional<ScoreRange> RangeOfFeasible(const EvaluationRequest& request);
+  bool SomeIsFeasibleWith(const EvaluationRequest& request, int64_t score);
+  bool IsUnknown(NodeRow row) const {
+    return verdicts_.rejector(row) == NodeVerdicts::kNotFiltered;
+  }
   bool Accepts(const EvaluationRequest& request, NodeRow row);
-  bool FindBest(const EvaluationRequest& request, Evaluation& evaluation);
+  bool Filter(const EvaluationRequest& request, NodeRow row);
+  bool FilterBlock(const EvaluationRequest& request);
+  NodeRow FindBest(const EvaluationRequest& request);
+  NodeRow FindBestOfBlock(const EvaluationRequest& request);
+  int64_t TotalOfFew();
 
-  std::vector<NodeRow> rows_;                       // all
-  std::vector<int64_t> scores_, totals_;            // by row
-  std::vector<ExtremeRows> extremes_;               // one of each has to be feasible
-  bool failed_ = false;                             // a filter, in this search
-  std::vector<std::pair<NodeRow, bool>> filtered_;  // in this search
+  std::vector<NodeRow> rows_;             // all
+  std::vector<int64_t> scores_, totals_;  // by row
+  NodeVerdicts verdicts_;                 // of this search, on rows that were filtered
+  bool failed_ = false;                   // a filter, in this search
+  bool none_is_feasible_ = false;         // found by this search
+  std::vector<NodeRow> block_;            // to be filtered at once
+  std::vector<NodeRow> unfiltered_;       // of block_
+  std::vector<int64_t> sample_;
   std::vector<DomainSum> sums_;
-  // So many pods were not tried after the last search that failed; twice as many after the next.
-  int last_pause_ = 0;
-  int pause_ = 0;
 };
 
 }  // namespace berth

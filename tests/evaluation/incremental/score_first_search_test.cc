@@ -3,12 +3,17 @@
 // is part of evaluators_test.cc.
 #include "evaluation/incremental/score_first_search.h"
 
+#include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <string>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "evaluation/full_evaluator.h"
 #include "gtest/gtest.h"
 #include "tests/evaluation/one_profile.h"
+#include "tests/plugins/random_cluster.h"
 
 namespace berth {
 namespace {
@@ -58,21 +63,79 @@ TEST_F(ScoreFirstSearchTest, FindsTheBestOfTheFeasible) {
 }
 
 // With the node that is not feasible the others would be normalised otherwise.
-TEST_F(ScoreFirstSearchTest, NothingIsFoundIfTheHighestRawScoreIsOfNoFeasibleNode) {
+TEST_F(ScoreFirstSearchTest, ScoresAreNormalisedOverFeasibleNodes) {
   AddNodes(20, "2");
   world_.Set(Node("small", "1").Label("disk", "ssd").Object());
-  const PodBuilder pod = MakePod().PreferredNodeAffinityIn(10, "disk", {"ssd"});
-  EXPECT_EQ(Find(PodBuilder(pod).Request("cpu", "1500m")), "");
-  EXPECT_EQ(Find(PodBuilder(pod).Request("cpu", "500m")), "");  // the next pods are not tried
+  world_.Set(Node("large", "64").Label("disk", "old").Object());
+  const PodBuilder pod = MakePod()
+                             .PreferredNodeAffinityIn(100, "disk", {"ssd"})
+                             .PreferredNodeAffinityIn(1, "disk", {"old"});
+  EXPECT_EQ(Find(PodBuilder(pod).Request("cpu", "1500m")), "large");
   EXPECT_EQ(Find(PodBuilder(pod).Request("cpu", "500m")), "small");
 }
 
-TEST_F(ScoreFirstSearchTest, NothingIsFoundIfManyOfTheBestAreNotFeasible) {
+TEST_F(ScoreFirstSearchTest, FindsANodeBehindManyThatAreNotFeasible) {
   AddNodes(20, "2");
-  for (int i = 0; i < 20; ++i) {
-    world_.Set(Node(absl::StrCat("closed-", i), "64").Unschedulable().Object());
+  for (int i = 0; i < 600; ++i) {
+    world_.Set(
+        Node(absl::StrCat("closed-", i), "64").Label("disk", "ssd").Unschedulable().Object());
   }
-  EXPECT_EQ(Find(MakePod().Request("cpu", "1")), "");
+  EXPECT_EQ(Find(MakePod().Request("cpu", "1")), "node-2-0");
+  EXPECT_EQ(Find(MakePod().Request("cpu", "1").PreferredNodeAffinityIn(10, "disk", {"ssd"})),
+            "node-2-0");
+}
+
+TEST_F(ScoreFirstSearchTest, NothingIsFoundIfNoNodeIsFeasible) {
+  AddNodes(20, "2");
+  EXPECT_EQ(Find(MakePod().Request("cpu", "3")), "");
+}
+
+// BERTH_SEED=N repeats one cluster.
+TEST(ScoreFirstSearch, FindsWhatTheFullEvaluatorFinds) {
+  uint64_t first = 1, count = 40;
+  if (const char* text = std::getenv("BERTH_SEED"); text != nullptr) {
+    ASSERT_TRUE(absl::SimpleAtoi(text, &first));
+    count = 1;
+  }
+  int asked = 0, found = 0;
+  for (uint64_t seed = first; seed < first + count; ++seed) {
+    SCOPED_TRACE(absl::StrCat("BERTH_SEED=", seed));
+    testing::Random random(seed);
+    testing::RandomCluster cluster = MakeRandomCluster(random, 40 + random.Below(400));
+    OneProfile world(seed);
+    for (const Object& object : cluster.objects) world.Set(object);
+    for (NodeBuilder& node : cluster.nodes) world.Set(node.Object());
+    for (int i = 0; i < 100; ++i) {
+      const absl::string_view node = random.OneOf(cluster.nodes).Info().name().view();
+      world.Set(MakeRandomPod(random, absl::StrCat("running-", i)).NodeName(node).Object());
+    }
+    ScoreFirstSearch search;
+    for (int i = 0; i < 20; ++i) {
+      PodBuilder builder = MakeRandomPod(random, absl::StrCat("pending-", i));
+      const std::shared_ptr<const PodInfo> pod =
+          world.Set(builder.NodeName("").NominatedNodeName("").Object());
+      CycleState state;
+      const EvaluationRequest request = {.framework = world.framework(),
+                                         .state = state,
+                                         .pod = pod,
+                                         .nodes = world.nodes(),
+                                         .nominator = world.cluster().nominations()};
+      const PreFilterOutcome pre_filter =
+          request.framework.filters().RunPreFilter(state, *pod, request.nodes);
+      if (!pre_filter.status.ok() || !pre_filter.is_everywhere()) continue;
+      PodSignature signature;
+      const PluginMask node_plugins = request.framework.signer().SignForNodes(*pod, signature);
+      Evaluation scored_first;
+      ++asked;
+      if (!search.Find(request, node_plugins, scored_first)) continue;
+      ++found;
+      const Evaluation full = FullEvaluator().Evaluate(request, pre_filter);
+      ASSERT_TRUE(full.status.ok());
+      ASSERT_EQ(scored_first.best, full.best) << "pod " << i;
+    }
+  }
+  if (count == 1) return;
+  EXPECT_GT(found * 4, asked) << "hardly any node was found";
 }
 
 TEST_F(ScoreFirstSearchTest, PodsThatAreSpreadNeedTheFeasibleNodes) {
