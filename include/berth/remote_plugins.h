@@ -39,9 +39,9 @@ absl::StatusOr<std::string> DescribeRemotePlugin(const std::string& address,
 struct ServedPlugin {
   PluginRegistration registration;
   std::string version;
-  // At which points; empty: at all of PreFilter, Filter, PostFilter, Score, Reserve, Permit, PreBind,
-  // Bind and PostBind that the class has. PostFilter sees the code of each node, and pods of nodes;
-  // which plugin rejected a node it does not see, and it cannot call the other plugins.
+  // At which points; empty: at all of PreFilter, Filter, PostFilter, Score, Reserve, Permit,
+  // PreBind, Bind and PostBind that the class has. PostFilter sees the code of each node, and pods
+  // of nodes; which plugin rejected a node it does not see, and it cannot call the other plugins.
   std::vector<ExtensionPoint> points;
   // The fields of Description; see berth/v1/plugin.proto. There is no schema: sessions have no
   // arguments.
