@@ -19,7 +19,7 @@ class NodeTable;
 
 // docs/explained_waiting.md says what each one means and which numbers it has.
 enum class WaitingReason : uint8_t {
-  kNotTried,               // its turn has not come yet; if `blocking_pod` is before it, not yet again
+  kNotTried,               // its turn has not come yet; `blocking_pod`: that is before it
   kBackoff,                // tried again when its backoff is over
   kGated,                  // held back before the queue: scheduling gates
   kWaitingForMembers,      // too few pods of the group are there
