@@ -19,12 +19,12 @@ class NodeTable;
 
 // docs/explained_waiting.md says what each one means and which numbers it has.
 enum class WaitingReason : uint8_t {
-  kNotTried,           // its turn has not come yet; if `blocking_pod` is before it, not yet again
-  kBackoff,            // tried again when its backoff is over
-  kGated,              // held back before the queue: scheduling gates
-  kWaitingForMembers,  // too few pods of the group are there
-  kGroupNotFound,      // the group's definition is missing
-  kGangFragmented,     // enough of a resource is free, but not in the pieces the group needs
+  kNotTried,               // its turn has not come yet; `blocking_pod`: that is before it
+  kBackoff,                // tried again when its backoff is over
+  kGated,                  // held back before the queue: scheduling gates
+  kWaitingForMembers,      // too few pods of the group are there
+  kGroupNotFound,          // the group's definition is missing
+  kGangFragmented,         // enough of a resource is free, but not in the pieces the group needs
   kInsufficientResources,  // too little of a resource is free on the nodes
   kNoNodes,                // there is no node at all
   kAffinity,               // selectors, node affinity, pod affinity and anti-affinity
