@@ -387,6 +387,8 @@ Status DynamicResources::FilterNodes(const CycleState& state, const PodInfo& pod
   return Status::Success();
 }
 
+bool DynamicResources::MayHelp(const PodInfo& pod) { return HasResourceClaims(pod); }
+
 // Which claims were not available is found again from the nodes, and not noted while filtering:
 // verdicts of filters may have been cached.
 Status DynamicResources::PostFilter(CycleState& state, const PodInfo& pod,
