@@ -684,8 +684,15 @@ WORKLOADS = {
     "gang-preempts": Workload(equal_gangs(250, gpus=8), Size(500, 0, 4000, 1), "coscheduling"),
     "gang-annotated": Workload(equal_gangs(5000, annotated=True), Size(625, 0, 0, 1), "coscheduling"),
     "gangs-of-10": Workload(equal_gangs(10), Size(500, 0, 0, 50), "coscheduling"),
+    "gang-no-room-5000": Workload(equal_gangs(5001, gpus_taken=7), Size(5000, 0, 0, 1), "coscheduling"),
+    # Volcano's.
+    "gangs-of-500": Workload(equal_gangs(500), Size(1250, 0, 0, 20), "coscheduling"),
     # As kubernetes' scheduler_perf: podgroup.
     "gangs-of-3": Workload(equal_gangs(3), Size(5000, 0, 0, 1000), "coscheduling"),
+    "gangs-of-3-2000": Workload(equal_gangs(3), Size(5000, 0, 0, 2000), "coscheduling"),
+    "gangs-of-3-3000": Workload(equal_gangs(3), Size(5000, 0, 0, 3000), "coscheduling"),
+    "gangs-of-1000": Workload(equal_gangs(1000), Size(5000, 0, 0, 9), "coscheduling"),
+    "gangs-of-5000": Workload(equal_gangs(5000), Size(6250, 0, 0, 10), "coscheduling"),
     "topology": Workload(racks_of_gangs(4), Size(5000, 0, 0, 1500), "topology"),
     "topology-1000": Workload(racks_of_gangs(1000), Size(5000, 0, 0, 6), "topology"),
     "quota": Workload(quota, Size(1000, 4000, 0), "capacity"),

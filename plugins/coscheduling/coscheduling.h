@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "berth/extensions/group.h"
+#include "berth/extensions/post_filter_bound.h"
 #include "berth/extensions/waiting.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/handle.h"
@@ -35,6 +36,7 @@ class Coscheduling final : public Plugin,
                            public QueueSortPlugin,
                            public PreFilterPlugin,
                            public PostFilterPlugin,
+                           public PostFilterBound,
                            public PermitPlugin,
                            public ReservePlugin,
                            public EnqueueExtensions,
@@ -54,6 +56,7 @@ class Coscheduling final : public Plugin,
                    PreFilterResult& result) override;
   Status PostFilter(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
                     PostFilterResult& result) override;
+  bool MayHelp(const PodInfo&) override { return false; }  // it has a text, and evicts nobody
   Status Permit(CycleState& state, const PodInfo& pod, absl::string_view node_name,
                 absl::Duration& timeout) override;
   Status Reserve(CycleState& state, const PodInfo& pod, absl::string_view node_name) override;

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "berth/extensions/post_filter_bound.h"
 #include "berth/extensions/waiting.h"
 #include "berth/framework/args.h"
 #include "berth/framework/enqueue.h"
@@ -36,6 +37,7 @@ class DefaultPreemptionRules final : public PriorityPreemptionRules, public Pree
 // write a PostFilter plugin of your own over PriorityPreemptionRules.
 class DefaultPreemption final : public Plugin,
                                 public PostFilterPlugin,
+                                public PostFilterBound,
                                 public PreEnqueuePlugin,
                                 public EnqueueExtensions,
                                 public ExplainsWaitingAs<WaitingReason::kWaitingForVictims> {
@@ -52,6 +54,7 @@ class DefaultPreemption final : public Plugin,
   absl::string_view Name() const override { return kName; }
   Status PostFilter(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
                     PostFilterResult& result) override;
+  bool MayHelp(const PodInfo& pod) override { return preemption_.AnyLowerPriority(pod); }
 
   // Holds a preemptor back while the evictions it needs are being sent.
   Status PreEnqueue(const PodInfo& pod) override;

@@ -283,6 +283,8 @@ bool DynamicResources::WaitsForReturnedDevices(const CycleState& state, const Po
   return now < waits_since_.try_emplace(pod.uid(), now).first->second + kLongestWait;
 }
 
+bool DynamicResources::MayHelp(const PodInfo& pod) { return HasResourceClaims(pod); }
+
 // Which claims were not available is found again from the nodes, and not noted while filtering:
 // verdicts of filters may have been cached.
 Status DynamicResources::PostFilter(CycleState& state, const PodInfo& pod,

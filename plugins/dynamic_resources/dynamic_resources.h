@@ -15,6 +15,7 @@
 #include "absl/time/time.h"
 #include "berth/devices/device_allocator.h"
 #include "berth/extensions/explain.h"
+#include "berth/extensions/post_filter_bound.h"
 #include "berth/extensions/waiting.h"
 #include "berth/framework/args.h"
 #include "berth/framework/bind.h"
@@ -47,6 +48,7 @@ class DynamicResources final : public Plugin,
                                public PreFilterExtensions,
                                public FilterPlugin,
                                public PostFilterPlugin,
+                               public PostFilterBound,
                                public ScorePlugin,
                                public ScoreExtensions,
                                public ReservePlugin,
@@ -79,6 +81,8 @@ class DynamicResources final : public Plugin,
   // evicted, while a preemptor's devices are on their way back.
   Status PostFilter(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
                     PostFilterResult&) override;
+  // It may deallocate claims.
+  bool MayHelp(const PodInfo& pod) override;
   // For each prioritised list the more, the earlier in the list what the node can give is. Among
   // nodes that give the same, by deviceScoring.
   absl::StatusOr<int64_t> Score(const CycleState& state, const PodInfo& pod,

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "berth/extensions/post_filter_bound.h"
 #include "berth/preemption/preemption.h"
 #include "engine/group_classes.h"
 #include "engine/group_space.h"
@@ -27,6 +28,27 @@ using PodSpan = absl::Span<const PodPtr>;
 
 bool AreAlike(const PodInfo& a, const PodInfo& b) {
   return a.SharesSpec(b) && a.priority() == b.priority();
+}
+
+constexpr PluginPoint kMayHelp{"MayHelp", Codes(), "running PostFilter plugin \"$0\": $1"};
+
+// Whether some PostFilter plugin might do something for one of these pods.
+bool MayAnyHelp(const Framework& framework, PodSpan pods) {
+  return absl::c_any_of(framework.plugins().post_filter, [&](const Hook<PostFilterPlugin>& hook) {
+    auto* const bound = dynamic_cast<PostFilterBound*>(hook.plugin);
+    if (bound == nullptr) return true;
+    const PodInfo* last = nullptr;
+    return absl::c_any_of(pods, [&](const PodPtr& pod) {
+      if (last != nullptr && AreAlike(*pod, *last)) return false;
+      last = pod.get();
+      bool may_help = true;
+      const Status asked = framework.plugins().calls.Guarded(kMayHelp, hook.name, [&] {
+        may_help = bound->MayHelp(*pod);
+        return Status::Success();
+      });
+      return may_help || !asked.ok();
+    });
+  });
 }
 
 // What `result` says of a pod that has no place.
@@ -363,12 +385,17 @@ void GroupPreemption::Plan(const AttemptRequest& request, AttemptResult& result)
     result.post_filters += draft.post_filters();
   };
 
-  bool gives_up = false;
+  const bool may_help = MayAnyHelp(*request.framework, as_queued);
+  // A member that may not preempt waits for nobody whom it could evict.
+  bool gives_up = !may_help && absl::c_any_of(as_queued, [](const PodPtr& pod) {
+    return pod->preemption_policy() != PreemptionPolicy::kNever;
+  });
   absl::Time retry_at = absl::InfiniteFuture();
   int most = 0;
   // Those that fit first leave the least to be evicted; if they are in the way of the others, the
   // hardest are first.
   for (const bool who_fits_first : {true, false}) {
+    if (!may_help) break;
     Draft draft(request, cluster_, pod_scheduler_);
     std::vector<PodPtr> order = as_queued;
     if (who_fits_first) {

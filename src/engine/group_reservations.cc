@@ -347,18 +347,18 @@ std::optional<GroupReservations::Reservation> GroupReservations::Plan(const Atte
       gone = steps[step];  // the time is later
       return false;
     }
-    found.emplace();
-    found->request = request;
-    found->priority = LowestPriority(request);
-    found->from = ends[steps[step] - 1].end;
+    Reservation plan;
+    plan.request = request;
+    plan.priority = LowestPriority(request);
+    plan.from = ends[steps[step] - 1].end;
     for (const Binder::Member& member : result.placed) {
       // Those beyond the minimum go where there is room then.
-      if (!request.quorum.has_parts() &&
-          static_cast<int>(found->places.size()) >= request.minimum) {
+      if (!request.quorum.has_parts() && static_cast<int>(plan.places.size()) >= request.minimum) {
         break;
       }
-      found->places.push_back({member.placement.pod, member.placement.node});
+      plan.places.push_back({member.placement.pod, member.placement.node});
     }
+    found = std::move(plan);
     entry_scheduler_.RollBack(result);
     transaction.RollBackTo(before);
     return true;

@@ -14,6 +14,7 @@
 #include "preemption/followed_budgets.h"
 #include "preemption/full_search.h"
 #include "preemption/group_victims.h"
+#include "preemption/pruning/priority_levels.h"
 #include "preemption/pruning/pruned_search.h"
 
 namespace berth {
@@ -74,6 +75,7 @@ void PreferWithoutGroups(Handle& handle, const GroupVictims& groups, const Preem
 
 Preemption::Preemption(Handle& handle)
     : handle_(handle),
+      levels_(handle.Shared<PriorityLevels>()),
       budgets_(handle.Shared<FollowedBudgets>()),
       full_(std::make_unique<FullSearch>(handle)),
       pruned_(std::make_unique<PrunedSearch>(handle)) {
@@ -81,6 +83,12 @@ Preemption::Preemption(Handle& handle)
 }
 
 Preemption::~Preemption() = default;
+
+bool Preemption::AnyLowerPriority(const PodInfo& pod) {
+  WorkBudget budget;
+  levels_->Refresh(handle_.nodes(), budget);
+  return levels_->lowest() < pod.priority();
+}
 
 const DisruptionBudgets& Preemption::budgets() {
   budgets_->Refresh(handle_.objects(), handle_.nodes());

@@ -163,6 +163,7 @@ std::vector<int> BestCandidates(absl::Span<const PreemptionCandidate> candidates
 
 class CandidateSearch;
 class FollowedBudgets;
+class PriorityLevels;
 
 // Preemption by rules. A PostFilter plugin keeps one, because it keeps what the search found out
 // for other pods. Scheduling thread.
@@ -178,11 +179,15 @@ class Preemption {
   Status Run(PreemptionRules& rules, const CycleState& state, const PodInfo& pod,
              const NodeStatuses& statuses, PostFilterResult& result);
 
+  // Whether some pod in the cluster has a lower priority than `pod`. Costs what changed.
+  bool AnyLowerPriority(const PodInfo& pod);
+
   // As of now. A budget is parsed once a change.
   const DisruptionBudgets& budgets();
 
  private:
   Handle& handle_;
+  std::shared_ptr<PriorityLevels> levels_;    // one a scheduler
   std::shared_ptr<FollowedBudgets> budgets_;  // one a scheduler
   std::unique_ptr<CandidateSearch> full_, pruned_;
 };

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether asking a PostFilter plugin can come to anything, for next to nothing.
+#ifndef BERTH_EXTENSIONS_POST_FILTER_BOUND_H_
+#define BERTH_EXTENSIONS_POST_FILTER_BOUND_H_
+
+#include "berth/framework/pod_info.h"
+
+namespace berth {
+
+// Optional, implemented by a PostFilter plugin beside PostFilter. A plan for a group takes many
+// cycles: none is begun if each PostFilter plugin of the profile says that it can do nothing for
+// any of its pods. A plugin without it is always asked.
+class PostFilterBound {
+ public:
+  virtual ~PostFilterBound() = default;
+
+  // False only if PostFilter would find no victim for `pod`, and do nothing else for it, on
+  // whatever node and whatever its group's other pods do. Scheduling thread.
+  virtual bool MayHelp(const PodInfo& pod) = 0;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_EXTENSIONS_POST_FILTER_BOUND_H_
