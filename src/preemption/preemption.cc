@@ -14,7 +14,6 @@
 #include "preemption/followed_budgets.h"
 #include "preemption/full_search.h"
 #include "preemption/group_victims.h"
-#include "preemption/pruning/priority_levels.h"
 #include "preemption/pruning/pruned_search.h"
 
 namespace berth {
@@ -75,7 +74,6 @@ void PreferWithoutGroups(Handle& handle, const GroupVictims& groups, const Preem
 
 Preemption::Preemption(Handle& handle)
     : handle_(handle),
-      levels_(handle.Shared<PriorityLevels>()),
       budgets_(handle.Shared<FollowedBudgets>()),
       full_(std::make_unique<FullSearch>(handle)),
       pruned_(std::make_unique<PrunedSearch>(handle)) {
@@ -85,9 +83,7 @@ Preemption::Preemption(Handle& handle)
 Preemption::~Preemption() = default;
 
 bool Preemption::AnyLowerPriority(const PodInfo& pod) {
-  WorkBudget budget;
-  levels_->Refresh(handle_.nodes(), budget);
-  return levels_->lowest() < pod.priority();
+  return pruned_->LowestPriority() < pod.priority();
 }
 
 const DisruptionBudgets& Preemption::budgets() {
@@ -115,7 +111,7 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
   // The pruned search finds the best candidate only, and uses what plugins declared.
   const bool all =
       state.full_evaluation() || !query.scores.empty() || ExtendersDecide(handle_, pod);
-  CandidateSearch& search = all ? *full_ : *pruned_;
+  CandidateSearch& search = all ? *full_ : static_cast<CandidateSearch&>(*pruned_);
   std::optional<SearchResult> found = search.Find(query, state.work_budget());
   if (!found.has_value()) return Status::Unschedulable("the search for victims has yielded");
 

@@ -163,7 +163,7 @@ std::vector<int> BestCandidates(absl::Span<const PreemptionCandidate> candidates
 
 class CandidateSearch;
 class FollowedBudgets;
-class PriorityLevels;
+class PrunedSearch;
 
 // Preemption by rules. A PostFilter plugin keeps one, because it keeps what the search found out
 // for other pods. Scheduling thread.
@@ -187,9 +187,9 @@ class Preemption {
 
  private:
   Handle& handle_;
-  std::shared_ptr<PriorityLevels> levels_;    // one a scheduler
   std::shared_ptr<FollowedBudgets> budgets_;  // one a scheduler
-  std::unique_ptr<CandidateSearch> full_, pruned_;
+  std::unique_ptr<CandidateSearch> full_;
+  std::unique_ptr<PrunedSearch> pruned_;
 };
 
 // --- Parts that rules share ---

@@ -43,6 +43,12 @@ std::vector<uint8_t> RowsToTry(const NodeStatuses& statuses, const CachedResults
 
 }  // namespace
 
+int64_t PrunedSearch::LowestPriority() {
+  WorkBudget budget;
+  levels_->Refresh(handle_.nodes(), budget);
+  return levels_->lowest();
+}
+
 std::optional<SearchResult> PrunedSearch::Find(const PreemptionQuery& query, WorkBudget& budget) {
   const NodeTable& nodes = handle_.nodes();
   const PreemptionHints::Victims victims = VictimsOf(query);

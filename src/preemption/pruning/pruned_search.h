@@ -3,6 +3,7 @@
 #ifndef BERTH_SRC_PREEMPTION_PRUNING_PRUNED_SEARCH_H_
 #define BERTH_SRC_PREEMPTION_PRUNING_PRUNED_SEARCH_H_
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -27,6 +28,8 @@ class PrunedSearch final : public CandidateSearch {
 
   // Yields while it reads nodes that changed, and between dry runs that are cached.
   std::optional<SearchResult> Find(const PreemptionQuery& query, WorkBudget& budget) override;
+  // Of all pods on nodes; PriorityLevels::kNone if there are none. Costs what changed.
+  int64_t LowestPriority();
 
  private:
   std::optional<ResourceNeed> FindNeed(const PreemptionQuery& query) const;
