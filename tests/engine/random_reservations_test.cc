@@ -214,7 +214,7 @@ StreamOutcome RunStream(const StreamCase& made, int reserve_after, bool incremen
 
 TEST(RandomReservations, BigGangsStartAtTheirTimeAndJobsThatEndBeforeUseTheNodes) {
   int promised = 0, backfilled = 0, earlier = 0;
-  for (int seed = 0; seed < 80; ++seed) {
+  for (int seed = 0; seed < 20; ++seed) {
     Random random(seed);
     const StreamCase made = MakeStream(random);
     SCOPED_TRACE(absl::StrCat("seed ", seed, ": ", Describe(made)));
@@ -229,13 +229,13 @@ TEST(RandomReservations, BigGangsStartAtTheirTimeAndJobsThatEndBeforeUseTheNodes
     backfilled += with.backfilled;
     if (::testing::Test::HasFailure()) return;
   }
-  EXPECT_GT(promised, 40);
-  EXPECT_GT(backfilled, 100);
-  EXPECT_GT(earlier, 30);
+  EXPECT_GT(promised, 10);
+  EXPECT_GT(backfilled, 25);
+  EXPECT_GT(earlier, 7);
 }
 
 TEST(RandomReservations, TheSameInputHasTheSameResultWithCachesAndWithout) {
-  for (int seed = 1000; seed < 1015; ++seed) {
+  for (int seed = 1000; seed < 1005; ++seed) {
     Random random(seed);
     const StreamCase made = MakeStream(random);
     SCOPED_TRACE(absl::StrCat("seed ", seed, ": ", Describe(made)));
