@@ -21,7 +21,8 @@
 namespace berth {
 
 // The remote plugins of a KubeSchedulerConfiguration, in YAML or JSON: each pluginConfig entry
-// whose args say `kind: RemotePluginArgs` makes a plugin of its name. For the registry that the
+// whose args say `kind: RemotePluginArgs` makes a plugin of its name; those of a ConfigMap around a
+// configuration, too. For the registry that the
 // configuration is read with; what is wrong with it is reported there. The `berth` command does so.
 std::vector<PluginRegistration> RemotePluginsIn(absl::string_view configuration);
 // One of them, for a configuration that is made in another way.

@@ -14,6 +14,13 @@
 namespace berth {
 namespace {
 
+// What v1 takes for granted. Another kind says what the plugin is: RemotePluginArgs.
+std::set<absl::string_view> ImpliedBy(const std::string& plugin, Value args) {
+  const absl::string_view kind = args.Find("kind").text();
+  if (kind.empty() || kind == plugin + "Args") return {"apiVersion", "kind"};
+  return {"apiVersion"};
+}
+
 class VersionConverter {
  public:
   VersionConverter(ConvertedFile& file, Problems& problems) : file_(file), problems_(problems) {}
@@ -120,7 +127,7 @@ class VersionConverter {
         profile.comments.push_back(
             file_.Comment(config, absl::StrCat("Arguments of ", name, ": no equal: ", old->why)));
       } else if (profile.ArgsOf(name) == nullptr) {
-        profile.args.emplace_back(name, Block(args, {"apiVersion", "kind"}));
+        profile.args.emplace_back(name, Block(args, ImpliedBy(name, args)));
       }
     }
   }

@@ -46,6 +46,8 @@ std::string ClusterSet::NewIncarnation() {
 absl::StatusOr<ClusterSet::Attached> ClusterSet::Attach(
     const v1::Hello& hello, const std::shared_ptr<ClusterClient>& client) {
   if (absl::Status named = CheckName(hello.cluster()); !named.ok()) return named;
+  // Before a cluster is made for it.
+  if (absl::Status known = HostedCluster::CheckVersion(hello); !known.ok()) return known;
   std::shared_ptr<HostedCluster> cluster;
   {
     MutexLock lock(mutex_);

@@ -51,13 +51,16 @@ HostedCluster::~HostedCluster() {
 
 bool HostedCluster::IsClient(const ClusterClient& client) { return client_.get() == &client; }
 
+absl::Status HostedCluster::CheckVersion(const v1::Hello& hello) {
+  if (hello.protocol_version() == kProtocolVersion) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("protocol version ", hello.protocol_version(),
+                                                    " is not known here; this is ",
+                                                    kProtocolVersion));
+}
+
 absl::StatusOr<v1::Welcome> HostedCluster::Attach(const v1::Hello& hello,
                                                   const std::shared_ptr<ClusterClient>& client) {
-  if (hello.protocol_version() != kProtocolVersion) {
-    return absl::FailedPreconditionError(absl::StrCat("protocol version ", hello.protocol_version(),
-                                                      " is not known here; this is ",
-                                                      kProtocolVersion));
-  }
+  if (absl::Status known = CheckVersion(hello); !known.ok()) return known;
   std::shared_ptr<ClusterClient> before;
   v1::Welcome welcome;
   {

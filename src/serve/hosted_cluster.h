@@ -52,6 +52,7 @@ class HostedCluster {
 
   // --- Of a client; from the second on, nothing happens if `client` is the client no more ---
 
+  static absl::Status CheckVersion(const v1::Hello& hello);
   // Makes it the client. AlreadyExists: there is another one, which may be taken over.
   absl::StatusOr<v1::Welcome> Attach(const v1::Hello& hello,
                                      const std::shared_ptr<ClusterClient>& client);

@@ -8,6 +8,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "tests/app/run_command.h"
 
@@ -74,6 +76,27 @@ data:
       WriteTemporary("empty.yaml", "apiVersion: v1\nkind: ConfigMap\ndata: {a: b}\n");
   EXPECT_THAT(RunBerth(absl::StrCat("validate ", empty)).err,
               HasSubstr("data has no KubeSchedulerConfiguration"));
+}
+
+TEST(ConvertTest, ARemotePluginStaysOne) {
+  const std::string profiles = R"(kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: mine
+  plugins: {multiPoint: {enabled: [{name: Zones}]}}
+  pluginConfig:
+  - {name: Zones, args: {kind: RemotePluginArgs, address: 'unix:/nobody', startTimeout: 10ms}}
+)";
+  const std::string old =
+      WriteTemporary("remote.yaml", "apiVersion: kubescheduler.config.k8s.io/v1beta3\n" + profiles);
+  EXPECT_THAT(RunBerth(absl::StrCat("convert ", old)).out, HasSubstr("kind: RemotePluginArgs"));
+  std::string entry = "    apiVersion: kubescheduler.config.k8s.io/v1\n";
+  for (const absl::string_view line : absl::StrSplit(profiles, '\n', absl::SkipEmpty())) {
+    absl::StrAppend(&entry, "    ", line, "\n");
+  }
+  const std::string map = WriteTemporary(
+      "remote_map.yaml", "apiVersion: v1\nkind: ConfigMap\ndata:\n  config.yaml: |\n" + entry);
+  // The plugin is known, and its process is not there.
+  EXPECT_THAT(RunBerth(absl::StrCat("validate ", map)).err, HasSubstr("unix:/nobody"));
 }
 
 TEST(ConvertTest, WhatIsNoConfiguration) {

@@ -194,9 +194,9 @@ TEST_F(ClusterServerTest, WhatMakesNoSenseEndsItsStreamAlone) {
     stream.stream->Write(v1::ToScheduler());
     EXPECT_EQ(stream.Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   }
-  {  // another version
+  for (int i = 0; i < 70; ++i) {  // another version, which takes up no room among 64 clusters
     Stream stream(*stub_);
-    v1::Hello hello = Hello("a");
+    v1::Hello hello = Hello(absl::StrCat("v", i));
     hello.set_protocol_version(2);
     stream.Greet(hello);
     const grpc::Status status = stream.Finish();

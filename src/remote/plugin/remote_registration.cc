@@ -100,21 +100,36 @@ PluginRegistration WithRemotePlugin(absl::string_view name) {
       RemotePluginArgs::Fields());
 }
 
-std::vector<PluginRegistration> RemotePluginsIn(absl::string_view configuration) {
-  std::vector<PluginRegistration> registrations;
-  std::set<absl::string_view> names;
+namespace {
+
+void AddRemotePlugins(absl::string_view configuration, bool is_wrapped,
+                      std::set<std::string>& names,
+                      std::vector<PluginRegistration>& registrations) {
   Problems none;  // whoever reads the configuration reports them
   const std::vector<Document> documents = ReadDocuments(configuration, "", none);
   for (const Document& document : documents) {
+    if (!is_wrapped && document.root().Find("kind").text() == "ConfigMap") {
+      for (const Value::Item item : document.root().Find("data").items()) {
+        AddRemotePlugins(item.value.text(), true, names, registrations);
+      }
+    }
     for (const Value profile : document.root().Find("profiles").elements()) {
       for (const Value entry : profile.Find("pluginConfig").elements()) {
         const Value name = entry.Find("name");
         if (entry.Find("args").Find("kind").text() != RemotePluginArgs::Fields().name()) continue;
-        if (!name.IsString() || !names.insert(name.text()).second) continue;
+        if (!name.IsString() || !names.emplace(name.text()).second) continue;
         registrations.push_back(WithRemotePlugin(name.text()));
       }
     }
   }
+}
+
+}  // namespace
+
+std::vector<PluginRegistration> RemotePluginsIn(absl::string_view configuration) {
+  std::vector<PluginRegistration> registrations;
+  std::set<std::string> names;
+  AddRemotePlugins(configuration, /*is_wrapped=*/false, names, registrations);
   return registrations;
 }
 
