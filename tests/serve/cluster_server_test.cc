@@ -129,6 +129,25 @@ TEST_F(ClusterServerTest, SchedulesAndIsForThisUserAlone) {
   EXPECT_EQ(stub_->WhatIf(&other, request, &answer).error_code(), grpc::StatusCode::NOT_FOUND);
 }
 
+TEST_F(ClusterServerTest, ASocketOfAnotherServerStays) {
+  Start();
+  ClusterServerOptions options = testing::ServeOptions();
+  options.address = server_->address();
+  const auto second = ClusterServer::Start(options);
+  EXPECT_THAT(second.status().message(), HasSubstr("another process listens on " + path_));
+  Stream stream(*stub_);
+  EXPECT_FALSE(stream.Greet(Hello("a")).incarnation().empty());
+
+  const std::string file = FreshPath();
+  ASSERT_TRUE(std::ofstream(file) << "mine");
+  options.address = "unix:" + file;
+  EXPECT_THAT(ClusterServer::Start(options).status().message(), HasSubstr("is no socket"));
+  std::string kept;
+  std::ifstream(file) >> kept;
+  EXPECT_EQ(kept, "mine");
+  unlink(file.c_str());
+}
+
 TEST_F(ClusterServerTest, ClustersAreApart) {
   Start();
   Stream a(*stub_), b(*stub_);

@@ -9,6 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -60,20 +61,28 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerCredentialsOf(con
   return grpc::SslServerCredentials(options);
 }
 
-// Removes a socket on which nobody listens; what else is there stays, and binding fails.
-void RemoveDeadSocket(const std::string& path) {
+// Removes a socket on which nobody listens. What else is there stays: gRPC itself would remove a
+// socket whose server is still there.
+absl::Status FreePath(const std::string& path) {
   struct stat found = {};
-  if (lstat(path.c_str(), &found) != 0 || !S_ISSOCK(found.st_mode)) return;
+  if (lstat(path.c_str(), &found) != 0) return absl::OkStatus();
+  if (!S_ISSOCK(found.st_mode)) {
+    return absl::AlreadyExistsError(absl::StrCat(path, " is there already, and is no socket"));
+  }
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
   const int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (probe < 0) return;
-  if (connect(probe, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 &&
-      errno == ECONNREFUSED) {
-    unlink(path.c_str());
-  }
+  if (probe < 0) return absl::ErrnoToStatus(errno, "socket");
+  const int error =
+      connect(probe, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 ? 0 : errno;
   close(probe);
+  if (error == 0) {
+    return absl::AlreadyExistsError(absl::StrCat("another process listens on ", path));
+  }
+  if (error != ECONNREFUSED) return absl::ErrnoToStatus(error, path);
+  unlink(path.c_str());
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -108,7 +117,9 @@ absl::StatusOr<std::unique_ptr<WireServer>> WireServer::Start(
   if (absl::Status trust = CheckTrust(address, tls); !trust.ok()) return trust;
   const auto credentials = ServerCredentialsOf(tls);
   if (!credentials.ok()) return credentials.status();
-  if (address.is_unix) RemoveDeadSocket(address.path);
+  if (address.is_unix) {
+    if (absl::Status free = FreePath(address.path); !free.ok()) return free;
+  }
 
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
