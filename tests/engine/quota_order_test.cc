@@ -104,17 +104,21 @@ std::string Quota(const std::string& name, const std::string& parent, int weight
       absl::StartsWith(name, "d") ? "" : absl::StrCat(", namespaces: [", name, "]"), more, "}\n");
 }
 
+// Of 40 GPUs d1 has 4 of 10 and d2 6; in d1 a and b have 1 to 1, in d2 c and e 1 to 2.
+std::string Departments() {
+  return absl::StrCat(Quota("d1", "", 4), Quota("d2", "", 6), Quota("a", "d1", 1),
+                      Quota("b", "d1", 1), Quota("c", "d2", 1), Quota("e", "d2", 2));
+}
+std::map<std::string, int> FairOfDepartments() { return {{"a", 8}, {"b", 8}, {"c", 8}, {"e", 16}}; }
+
 // A floods; B, and the teams of the other department, come later. Jobs end at random.
 TEST(QuotaOrder, SharesComeToTheWeightsAndStayThere) {
   constexpr int kLargest = 3;
-  const std::vector<std::string> teams = {"a", "b", "c", "e"};
-  // Of 40: d1 has 4 of 10 and d2 6; in d1 a and b 1 to 1, in d2 c and e 1 to 2.
-  const std::map<std::string, int> fair = {{"a", 8}, {"b", 8}, {"c", 8}, {"e", 16}};
+  const std::map<std::string, int> fair = FairOfDepartments();
   for (int seed = 0; seed < 4; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     Random random(seed);
-    Shared shared(absl::StrCat(Quota("d1", "", 4), Quota("d2", "", 6), Quota("a", "d1", 1),
-                               Quota("b", "d1", 1), Quota("c", "d2", 1), Quota("e", "d2", 2)));
+    Shared shared(Departments());
     const bool gangs = seed % 2 == 1;
     const auto flood = [&](const std::string& team) {
       for (int j = 0; j < 150; ++j) shared.Submit(team, random.Between(1, kLargest), gangs);
@@ -122,7 +126,7 @@ TEST(QuotaOrder, SharesComeToTheWeightsAndStayThere) {
     flood("a");
     shared.Advance(absl::Seconds(1));
     EXPECT_EQ(shared.Used()["a"], kGpus);
-    for (const std::string& team : teams) flood(team);
+    for (const auto& [team, gpus] : fair) flood(team);
     int finished = 0;
     for (int step = 0; step < 150; ++step) {
       shared.Advance(absl::Seconds(random.Between(1, 15)));
@@ -150,13 +154,11 @@ TEST(QuotaOrder, SharesComeToTheWeightsAndStayThere) {
 // Jobs end one by one, so that what becomes free is found by a scheduler that still tries who waits
 // for what became free before: some have not been tried, and some are in backoff.
 TEST(QuotaOrder, SharesHoldWhileJobsEndOneByOne) {
-  const std::vector<std::string> teams = {"a", "b", "c", "e"};
-  const std::map<std::string, int> fair = {{"a", 8}, {"b", 8}, {"c", 8}, {"e", 16}};
+  const std::map<std::string, int> fair = FairOfDepartments();
   for (int seed = 0; seed < 4; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     Random random(seed);
-    Shared shared(absl::StrCat(Quota("d1", "", 4), Quota("d2", "", 6), Quota("a", "d1", 1),
-                               Quota("b", "d1", 1), Quota("c", "d2", 1), Quota("e", "d2", 2)));
+    Shared shared(Departments());
     const bool gangs = seed % 2 == 1;
     const int size = gangs ? 2 : 1;
     std::map<std::string, int> submitted;
@@ -166,7 +168,7 @@ TEST(QuotaOrder, SharesHoldWhileJobsEndOneByOne) {
     };
     submit("a", kGpus / size);
     shared.Advance(absl::Seconds(1));
-    for (const std::string& team : teams) submit(team, 20);
+    for (const auto& [team, gpus] : fair) submit(team, 20);
     shared.Advance(absl::Seconds(20));
     int finished = 0, checks = 0;
     while (finished < 300) {
@@ -187,7 +189,7 @@ TEST(QuotaOrder, SharesHoldWhileJobsEndOneByOne) {
       ++finished;
       shared.RunSteps(random.Between(1, 100));
       if (!random.Percent(20)) continue;
-      for (const std::string& team : teams) {
+      for (const auto& [team, gpus] : fair) {
         submit(team, 20 - (submitted[team] - shared.Started(team)));
       }
       shared.Advance(absl::Milliseconds(random.Between(0, 5000)));

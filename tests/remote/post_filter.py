@@ -4,11 +4,10 @@
 
     post_filter.py BERTH COMMAND...    COMMAND serves the plugin at the address that is added to it
 """
-import json
 import os
-import subprocess
 import sys
-import tempfile
+
+import served_plugin
 
 CONFIGURATION = """
 apiVersion: kubescheduler.config.k8s.io/v1
@@ -30,24 +29,11 @@ CLUSTER = "\n---\n".join([
     POD % ("wants-two", "", "", 10, 2),
     POD % ("wants-four", "", "", 5, 4)])
 
-berth, command = sys.argv[1], sys.argv[2:]
-with tempfile.TemporaryDirectory() as folder:
-    address = "unix:%s/plugin.sock" % folder
-    config, cluster = os.path.join(folder, "config.yaml"), os.path.join(folder, "cluster.yaml")
-    for path, text in (config, CONFIGURATION.replace("ADDRESS", address)), (cluster, CLUSTER):
-        with open(path, "w") as f:
-            f.write(text)
-    process = subprocess.Popen(command + [address])
-    try:
-        subprocess.run([berth, "validate", config], check=True)
-        simulated = json.loads(subprocess.run([berth, "simulate", "--config", config, "--cluster", cluster, "-o", "json"],
-                                              check=True, stdout=subprocess.PIPE).stdout)
-        placements = {p["pod"]: p["node"] for p in simulated["placements"]}
-        assert simulated["evicted"] == ["default/c"], simulated
-        assert placements["default/wants-two"] == "n2" and placements["default/wants-four"] is None, placements
-        reason = [p["reason"] for p in simulated["placements"] if p["pod"] == "default/wants-four"][0]
-        assert "no pod is spare" in reason, reason
-        print("%s makes room as it should" % os.path.basename(command[-1]))
-    finally:
-        process.kill()
-        process.wait()
+command = sys.argv[2:]
+simulated, _ = served_plugin.simulate(sys.argv[1], command, CONFIGURATION, CLUSTER)
+placements = {p["pod"]: p["node"] for p in simulated["placements"]}
+assert simulated["evicted"] == ["default/c"], simulated
+assert placements["default/wants-two"] == "n2" and placements["default/wants-four"] is None, placements
+reason = [p["reason"] for p in simulated["placements"] if p["pod"] == "default/wants-four"][0]
+assert "no pod is spare" in reason, reason
+print("%s makes room as it should" % os.path.basename(command[-1]))
