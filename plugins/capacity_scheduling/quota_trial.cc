@@ -101,7 +101,11 @@ VictimTrial::Verdict QuotaTrial::MayEvict(const VictimUnit& unit) const {
   }
   const TakingVerdict verdict = rule_.MayTake(taker_, *holder);
   if (verdict.ok()) return {Status::Success()};
-  return {Status::Unschedulable(std::string(TakingName(verdict.taking))), verdict.until};
+  // Many in a row are refused for the same reason.
+  if (refused_.verdict != verdict) {
+    refused_ = {verdict, Status::Unschedulable(verdict.ToString(book_.tree()))};
+  }
+  return {refused_.status, verdict.until};
 }
 
 Status QuotaTrial::HasRoom() const {

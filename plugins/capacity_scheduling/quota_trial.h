@@ -60,6 +60,12 @@ class QuotaTrial final : public VictimTrial {
   std::vector<PodAmounts> asked_;  // by preemptor
   TakingRule rule_;
   std::vector<Moved> moved_;  // to be undone, in reverse order
+  // The last refusal, in words.
+  struct Refused {
+    TakingVerdict verdict;
+    Status status;
+  };
+  mutable Refused refused_;
 };
 
 }  // namespace berth
