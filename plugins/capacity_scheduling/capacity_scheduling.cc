@@ -419,6 +419,23 @@ std::vector<QuotaFigure> CapacityScheduling::ReportQuotas() {
 std::vector<QuotaFigure> CapacityScheduling::ReportTree() const {
   const QuotaTree& tree = book_.tree();
   std::vector<QuotaFigure> figures;
+  // Of all together: what is guaranteed, and what the nodes have.
+  for (int line = 0; line < static_cast<int>(tree.lines().size()); ++line) {
+    const std::optional<int64_t> capacity = tree.capacity(line);
+    if (!capacity.has_value()) continue;
+    __int128 promised = 0;
+    for (const QuotaId child : tree.children(QuotaTree::kCluster)) {
+      promised += tree.guarantee(child, line);
+    }
+    const auto in_units = [&](__int128 amount) {
+      return tree.lines()[line].QuantityOf(ClampToInt64(amount)).AsDouble();
+    };
+    figures.push_back({.quota = "",
+                       .resource = tree.lines()[line].ToString(),
+                       .min = in_units(promised),
+                       .max = in_units(*capacity),
+                       .used = in_units(tree.used(QuotaTree::kCluster, line))});
+  }
   for (QuotaId quota = QuotaTree::kCluster + 1; quota < tree.size(); ++quota) {
     const QuotaSpec& spec = tree.spec(quota);
     for (size_t i = 0; i < tree.lines().size(); ++i) {

@@ -108,6 +108,13 @@ VictimTrial::Verdict QuotaTrial::MayEvict(const VictimUnit& unit) const {
   return {refused_.status, verdict.until};
 }
 
+Status QuotaTrial::WhyNobody() const {
+  const TakingVerdict verdict = rule_.WhyNotReclaim(taker_);
+  if (verdict.ok()) return VictimTrial::WhyNobody();
+  return Status::Unschedulable(
+      absl::StrCat("no pod may be evicted for it: ", verdict.ToString(book_.tree())));
+}
+
 Status QuotaTrial::HasRoom() const {
   const auto shortage = book_.tree().FindShortage(taker_.quota, request_);
   if (!shortage.has_value()) return Status::Success();

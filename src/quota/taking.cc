@@ -197,6 +197,18 @@ bool TakingRule::MayReclaim(const QuotaTaker& taker) const {
   return false;
 }
 
+TakingVerdict TakingRule::WhyNotReclaim(const QuotaTaker& taker) const {
+  if (taker.quota == QuotaTree::kCluster || MayReclaim(taker)) return {};
+  const ReclaimStrategy strategy = tree_.spec(taker.quota).reclaim;
+  if (strategy == ReclaimStrategy::kNever) {
+    return {.taking = Taking::kNever, .quota = taker.quota};
+  }
+  TakingVerdict why;
+  StaysWithin(taker, {taker.quota, taker.quota, tree_.parent(taker.quota)},
+              strategy == ReclaimStrategy::kFairShare ? Bound::kShare : Bound::kGuarantee, &why);
+  return why;
+}
+
 bool TakingRule::MayGive(const QuotaTaker& taker, QuotaId holder) const {
   const QuotaSpec& spec = tree_.spec(taker.quota);
   if (taker.quota == holder) return spec.preemption != QuotaPreemption::kNever;

@@ -621,6 +621,14 @@ TEST(TakingRule, SaysWhatDecides) {
   EXPECT_EQ(why("a", 1, "fenced"), "the fence of ClusterQuota fenced stands between the quotas");
   EXPECT_EQ(why("a", 1, "patient"), "it has not run long enough for ClusterQuota patient");
   EXPECT_EQ(why("meek", 1, "patient"), "ClusterQuota meek lets its pods evict nobody for that");
+  const auto why_nobody = [&](const std::string& taker, int asks) {
+    const TakingVerdict verdict =
+        TakingRule(quotas.tree, now).WhyNotReclaim({quotas.Id(taker), quotas.Of(asks), 0, now});
+    return verdict.ok() ? "" : verdict.ToString(quotas.tree);
+  };
+  EXPECT_EQ(why_nobody("a", 1), "");
+  EXPECT_EQ(why_nobody("a", 2), "ClusterQuota a would use 5 example.com/gpu, more than its min, 4");
+  EXPECT_EQ(why_nobody("meek", 1), "ClusterQuota meek lets its pods evict nobody for that");
   EXPECT_EQ(why("fair", 9, "patient"),
             "ClusterQuota fair would use 12 example.com/gpu, more than its fair share, 3");
 }

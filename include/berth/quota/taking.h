@@ -73,6 +73,10 @@ class TakingRule {
 
   TakingVerdict MayTake(const QuotaTaker& taker, const QuotaHolder& holder) const;
 
+  // Why the taker may take nothing from other quotas, whoever has what; kYes if it may. Of quotas
+  // above its own only the nearest is named.
+  TakingVerdict WhyNotReclaim(const QuotaTaker& taker) const;
+
   // Quick tests that hold if MayTake() says yes: whether the taker may take from any other quota,
   // and whether from pods of this one.
   bool MayReclaim(const QuotaTaker& taker) const;
