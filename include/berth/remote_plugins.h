@@ -20,13 +20,21 @@
 
 namespace berth {
 
+// What is found out about a remote plugin when a profile is made.
+enum class RemoteCheck {
+  kProcess,     // what the process, or its saved description, says
+  kFieldsOnly,  // nothing but what is written: to check a configuration and not to run it
+};
+
 // The remote plugins of a KubeSchedulerConfiguration, in YAML or JSON: each pluginConfig entry
 // whose args say `kind: RemotePluginArgs` makes a plugin of its name; those of a ConfigMap around a
 // configuration, too. For the registry that the
 // configuration is read with; what is wrong with it is reported there. The `berth` command does so.
-std::vector<PluginRegistration> RemotePluginsIn(absl::string_view configuration);
+std::vector<PluginRegistration> RemotePluginsIn(absl::string_view configuration,
+                                                RemoteCheck check = RemoteCheck::kProcess);
 // One of them, for a configuration that is made in another way.
-PluginRegistration WithRemotePlugin(absl::string_view name);
+PluginRegistration WithRemotePlugin(absl::string_view name,
+                                    RemoteCheck check = RemoteCheck::kProcess);
 
 // What the process at the address says of itself, as JSON, for RemotePluginArgs.descriptionFile.
 // Error: it cannot be reached, or what it says makes no sense. `tls` as RemotePluginArgs; empty

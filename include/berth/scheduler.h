@@ -190,6 +190,9 @@ class Scheduler {
   // The same without the retry of everything that was unschedulable for five minutes, which never
   // ends, and without the timers of plugins: when a backoff or a Permit wait ends next.
   virtual absl::Time NextRetry() const = 0;
+  // Whether a pod that is placed waits for an answer from outside (AnsweredOutside), who goes by
+  // real time.
+  virtual bool AwaitsOutside() const = 0;
   // When the next timer of a plugin (Handle::RunAt) is due, of those set no later than `set_until`.
   virtual absl::Time NextTimer(absl::Time set_until = absl::InfiniteFuture()) const = 0;
 

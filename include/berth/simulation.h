@@ -5,8 +5,10 @@
 #define BERTH_SIMULATION_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -52,6 +54,9 @@ class Simulation {
 
   // Takes in the cluster as it is, without scheduling anything that has to wait for a later time.
   void RunUntilIdle();
+  // Time is skipped up to what is due next, here and below. But as long as a pod waits for an
+  // answer from outside (AnsweredOutside), it passes as it really does.
+
   // Runs everything that becomes due up to `time`, and ends there.
   void AdvanceTo(absl::Time time);
   void Advance(absl::Duration by) { AdvanceTo(now() + by); }
@@ -66,6 +71,8 @@ class Simulation {
   // later. Call it from the thread that runs: from an observer, say.
   void Stop();
   bool stopped() const { return stopped_; }
+  // Called now and then while time passes as it really does. May call Stop().
+  void set_on_wait(std::function<void()> on_wait) { on_wait_ = std::move(on_wait); }
   // A sentence if plugins keep the scheduler busy without end and without any pod being bound or
   // evicted, whatever was being run: then it is stopped(). Empty otherwise.
   const std::string& gave_up() const { return gave_up_; }
@@ -78,6 +85,8 @@ class Simulation {
   absl::Status Start();
   // Takes time on to `due` and does what is due then, the scheduler's part included.
   void DoDue(absl::Time due);
+  // Lets some time pass, up to `due` at most, as it really does, and does what is due then.
+  void WaitToward(absl::Time due);
   // Lets the scheduler do what is due now, or gives up.
   void RunScheduler();
   bool IsInVain();
@@ -91,6 +100,7 @@ class Simulation {
   SimulatedClock clock_;
   InMemoryCluster cluster_;
   bool stopped_ = false;
+  std::function<void()> on_wait_;
   std::string gave_up_;
   // For IsInVain(): what had been achieved and tried when, and how much more may be tried.
   struct {

@@ -152,15 +152,15 @@ class CommandRun {
     return Usage("no command given", app_);
   }
 
-  // Those of the configurations. What can be read only once, a pipe say, is left to the command.
+  // Those of the configurations. What can be read only once, a pipe say, is kept for the command.
   void AddRemotePlugins() {
     std::set<std::string> names;
     for (const std::string& path : options_.configs) {
-      std::error_code none;
-      if (!std::filesystem::is_regular_file(path, none)) continue;
       const absl::StatusOr<std::string> text = ReadInputFile(path);
-      // The command says what cannot be read. Most have none, and are not read twice.
-      if (!text.ok() || !absl::StrContains(*text, "RemotePluginArgs")) continue;
+      if (!text.ok()) continue;  // the command says so
+      std::error_code none;
+      if (!std::filesystem::is_regular_file(path, none)) options_.read_configs[path] = *text;
+      if (!absl::StrContains(*text, "RemotePluginArgs")) continue;
       for (PluginRegistration& plugin : RemotePluginsIn(*text)) {
         if (names.insert(plugin.name).second) plugins_.push_back(std::move(plugin));
       }

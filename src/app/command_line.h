@@ -4,6 +4,7 @@
 #define BERTH_SRC_APP_COMMAND_LINE_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ enum class OutputFormat { kTable, kJson, kCsv };
 
 struct CommandOptions {
   std::vector<std::string> configs;  // one, but of validate; empty: kube-scheduler's defaults
+  std::map<std::string, std::string> read_configs;  // texts of those that can be read only once
   std::vector<std::string> plugin_libraries;
   std::vector<std::string> clusters;
   std::vector<std::string> scenarios;  // instead of configs and clusters

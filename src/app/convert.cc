@@ -11,7 +11,9 @@ namespace berth {
 
 int RunConvert(const CommandOptions& options, const Registry& registry) {
   const std::string& path = options.configs.front();
-  const absl::StatusOr<std::string> text = ReadInputFile(path);
+  const auto read = options.read_configs.find(path);
+  const absl::StatusOr<std::string> text =
+      read == options.read_configs.end() ? ReadInputFile(path) : read->second;
   if (!text.ok()) {
     PrintError(absl::StrCat(InputName(path), ": cannot be read: ", text.status().message()));
     return 1;

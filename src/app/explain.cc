@@ -410,7 +410,7 @@ void PrintRest(const CommandOptions& options, const Explainer& explainer,
 
 int RunExplain(const CommandOptions& options, const Registry& registry) {
   const std::optional<KubeSchedulerConfiguration> configuration =
-      ReadConfiguration(options.configs, registry);
+      ReadConfiguration(options, registry);
   std::optional<Manifests> manifests = ReadCluster(options.clusters);
   if (!configuration.has_value() || !manifests.has_value()) return 1;
   WarnOfUnreadMarks(*configuration, registry, manifests->objects);

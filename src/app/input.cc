@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "app/terminal.h"
+#include "berth/api/input_file.h"
 #include "berth/http_extender.h"
 #include "engine/framework_set.h"
 
@@ -50,19 +51,37 @@ void PrintProblems(const Problems& problems) {
   if (problems.errors() > 1) Print(stderr, absl::StrCat(problems.errors(), " errors\n"));
 }
 
-std::optional<KubeSchedulerConfiguration> ReadConfiguration(absl::Span<const std::string> paths,
-                                                            const Registry& registry) {
-  LoadedConfiguration loaded;
-  if (paths.empty()) {
-    loaded.configuration = DefaultConfiguration(registry);
-  } else {
-    loaded = LoadConfigurationFile(paths.back(), registry);
-  }
+namespace {
+
+std::optional<KubeSchedulerConfiguration> Checked(LoadedConfiguration loaded,
+                                                  const Registry& registry) {
   FrameworkSet::Check(loaded.configuration, registry, loaded.problems);
   loaded.problems.SortByLocation();
   PrintProblems(loaded.problems);
   if (!loaded.problems.ok()) return std::nullopt;
   return std::move(loaded.configuration);
+}
+
+}  // namespace
+
+std::optional<KubeSchedulerConfiguration> ReadConfiguration(const std::string& path,
+                                                            const CommandOptions& options,
+                                                            const Registry& registry) {
+  const auto read = options.read_configs.find(path);
+  return Checked(read == options.read_configs.end()
+                     ? LoadConfigurationFile(path, registry)
+                     : ParseConfiguration(read->second, InputName(path), registry),
+                 registry);
+}
+
+std::optional<KubeSchedulerConfiguration> ReadConfiguration(const CommandOptions& options,
+                                                            const Registry& registry) {
+  if (!options.configs.empty()) {
+    return ReadConfiguration(options.configs.back(), options, registry);
+  }
+  LoadedConfiguration loaded;
+  loaded.configuration = DefaultConfiguration(registry);
+  return Checked(std::move(loaded), registry);
 }
 
 std::optional<ExtenderList> MakeExtenders(const KubeSchedulerConfiguration& configuration) {

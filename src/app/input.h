@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/types/span.h"
+#include "app/command_line.h"
 #include "berth/api/manifest.h"
 #include "berth/configuration.h"
 #include "berth/extensions/extender.h"
@@ -17,9 +17,13 @@ namespace berth {
 // Prints every problem on standard error, then how many errors there were.
 void PrintProblems(const Problems& problems);
 
-// The configuration in the last of `paths`, or kube-scheduler's defaults without any, checked down
-// to its plugins; absent, its problems printed, if it is at fault. Warnings are printed either way.
-std::optional<KubeSchedulerConfiguration> ReadConfiguration(absl::Span<const std::string> paths,
+// The last configuration of `options`, or kube-scheduler's defaults without any, checked down to
+// its plugins; absent, its problems printed, if it is at fault. Warnings are printed either way.
+std::optional<KubeSchedulerConfiguration> ReadConfiguration(const CommandOptions& options,
+                                                            const Registry& registry);
+// The same of one of them.
+std::optional<KubeSchedulerConfiguration> ReadConfiguration(const std::string& path,
+                                                            const CommandOptions& options,
                                                             const Registry& registry);
 
 // Those that the configuration names; absent, the problem printed, if they cannot be made.

@@ -13,8 +13,7 @@
 namespace berth {
 
 int RunScheduler(const CommandOptions& options, const Registry& registry) {
-  std::optional<KubeSchedulerConfiguration> configuration =
-      ReadConfiguration(options.configs, registry);
+  std::optional<KubeSchedulerConfiguration> configuration = ReadConfiguration(options, registry);
   if (!configuration.has_value()) return 1;
   RunOptions run = options.run;
   Problems problems;

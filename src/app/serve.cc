@@ -28,15 +28,16 @@ bool BindingsMayWait(const CommandOptions& options,
                      const KubeSchedulerConfiguration& configuration) {
   if (!configuration.extenders.empty() || !options.plugin_libraries.empty()) return true;
   if (options.configs.empty()) return false;
-  const absl::StatusOr<std::string> text = ReadInputFile(options.configs.back());
+  const auto read = options.read_configs.find(options.configs.back());
+  const absl::StatusOr<std::string> text =
+      read == options.read_configs.end() ? ReadInputFile(options.configs.back()) : read->second;
   return text.ok() && !RemotePluginsIn(*text).empty();
 }
 
 }  // namespace
 
 int RunServe(const CommandOptions& options, const Registry& registry) {
-  std::optional<KubeSchedulerConfiguration> configuration =
-      ReadConfiguration(options.configs, registry);
+  std::optional<KubeSchedulerConfiguration> configuration = ReadConfiguration(options, registry);
   if (!configuration.has_value()) return 1;
   std::optional<ExtenderList> extenders = MakeExtenders(*configuration);
   if (!extenders.has_value()) return 1;

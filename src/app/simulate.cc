@@ -66,8 +66,7 @@ int64_t PeakRssBytes() {
 // Of the files that the options name. Null after an error, which is printed.
 std::unique_ptr<Simulation> CreateSimulation(const CommandOptions& options,
                                              const Registry& registry) {
-  std::optional<KubeSchedulerConfiguration> configuration =
-      ReadConfiguration(options.configs, registry);
+  std::optional<KubeSchedulerConfiguration> configuration = ReadConfiguration(options, registry);
   std::optional<Manifests> manifests = ReadCluster(options.clusters);
   if (!configuration.has_value() || !manifests.has_value()) return nullptr;
   WarnOfUnreadMarks(*configuration, registry, manifests->objects);
@@ -111,6 +110,10 @@ int RunSimulate(const CommandOptions& options, const Registry& registry) {
       return absl::StrCat("scheduling: ", Thousands(placed), " of ",
                           Thousands(report.pending_at_start()), " pods placed");
     });
+  });
+  simulation.set_on_wait([&] {
+    if (Interrupted()) simulation.Stop();
+    progress.Show([] { return std::string("waiting for the answer of another process"); });
   });
   CatchInterrupts();
   simulation.scheduler().TakeEvents();

@@ -139,8 +139,7 @@ bool WriteDecisions(const std::string& path, const TraceResult& result) {
 }  // namespace
 
 int RunTrace(const CommandOptions& options, const Registry& registry) {
-  std::optional<KubeSchedulerConfiguration> configuration =
-      ReadConfiguration(options.configs, registry);
+  std::optional<KubeSchedulerConfiguration> configuration = ReadConfiguration(options, registry);
   if (!configuration.has_value()) return 1;
   const absl::StatusOr<OpenbTrace> trace = ReadOpenb(options.data, options.list, options.seed);
   if (!trace.ok()) {

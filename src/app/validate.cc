@@ -15,8 +15,9 @@ int RunValidate(const CommandOptions& options, const Registry& registry) {
   bool valid = true;
   for (const std::string& path : options.configs) {
     const std::optional<KubeSchedulerConfiguration> configuration =
-        ReadConfiguration({path}, registry);
-    if (!configuration.has_value()) {
+        ReadConfiguration(path, options, registry);
+    // The second: files that extenders name.
+    if (!configuration.has_value() || !MakeExtenders(*configuration).has_value()) {
       valid = false;
       continue;
     }

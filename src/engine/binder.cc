@@ -6,6 +6,7 @@
 #include <atomic>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/time.h"
 
@@ -45,6 +46,11 @@ class Binder::Waiting final : public WaitingPod {
     std::vector<absl::string_view> names;
     for (const Pending& pending : pending_) names.push_back(pending.plugin.view());
     return names;
+  }
+  bool waits_for(absl::Span<const Symbol> plugins) const {
+    return absl::c_any_of(pending_, [&](const Pending& pending) {
+      return absl::c_linear_search(plugins, pending.plugin);
+    });
   }
   void Allow(absl::string_view plugin) override {
     std::erase_if(pending_, [&](const Pending& p) { return p.plugin.view() == plugin; });
@@ -205,6 +211,14 @@ WaitingPod* Binder::FindWaitingPod(absl::string_view uid) {
     if (waiting.pod().uid() == uid) found = &waiting;
   });
   return found;
+}
+
+bool Binder::AnyWaitsFor(absl::Span<const Symbol> plugins) const {
+  return absl::c_any_of(batches_, [&](const std::unique_ptr<Batch>& batch) {
+    return !batch->running && absl::c_any_of(batch->members, [&](const Waiting& member) {
+      return member.waits() && member.waits_for(plugins);
+    });
+  });
 }
 
 void Binder::Drop(absl::string_view uid) {

@@ -15,6 +15,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "berth/api/symbol.h"
 #include "berth/executor.h"
 #include "berth/framework/permit.h"
 #include "framework/framework.h"
@@ -81,6 +83,8 @@ class Binder {
 
   void ForEachWaitingPod(const std::function<void(WaitingPod&)>& visit);
   WaitingPod* FindWaitingPod(absl::string_view uid);
+  // Whether a pod waits for one of these plugins.
+  bool AnyWaitsFor(absl::Span<const Symbol> plugins) const;
   // The pod has ended, is leaving, or was bound by somebody else: its placement is given back,
   // unless it is being bound at this moment.
   void Drop(absl::string_view uid);

@@ -289,6 +289,13 @@ absl::Time Engine::NextDue() const {
 
 absl::Time Engine::NextRetry() const { return std::min(queue_.NextRetry(), binder_.NextDue()); }
 
+bool Engine::AwaitsOutside() const {
+  return absl::c_any_of(profiles_.all(), [this](const Framework* framework) {
+    const std::vector<Symbol>& plugins = framework->plugins().answered_outside;
+    return !plugins.empty() && binder_.AnyWaitsFor(plugins);
+  });
+}
+
 // --- One attempt --------------------------------------------------------------------------------
 
 AttemptRequest Engine::MakeRequest(const QueueEntry& entry) const {

@@ -68,6 +68,7 @@ class Engine final : public Scheduler {
   void Wait(absl::Time until) override;
   absl::Time NextDue() const override;
   absl::Time NextRetry() const override;
+  bool AwaitsOutside() const override;
   absl::Time NextTimer(absl::Time set_until) const override { return timers_.NextDue(set_until); }
   std::vector<UnboundPod> Unbound() const override { return unbound_report_.Pods(); }
   std::vector<PodGroupState> PodGroups() const override { return unbound_report_.Groups(); }

@@ -119,6 +119,11 @@ void ProfileHandle::Post(absl::string_view plugin, std::function<void()> work) {
   });
 }
 
+void ProfileHandle::AddFault(absl::string_view plugin, absl::string_view point,
+                             absl::string_view what) {
+  if (framework_ != nullptr) framework_->fault_log().AddFault(Symbol::Intern(plugin), point, what);
+}
+
 std::weak_ptr<void>& ProfileHandle::SharedSlot(absl::string_view type) {
   return shared_[std::string(type)];
 }

@@ -108,6 +108,7 @@ class ProfileHandle final : public Handle, private DryRunInputsSource {
   bool CancelTimer(TimerId timer) override;
   void Post(absl::string_view plugin, std::function<void()> work) override;
   Counter& CounterOf(absl::string_view name) override { return counters_.Find(name); }
+  void AddFault(absl::string_view plugin, absl::string_view point, absl::string_view what) override;
 
  private:
   std::weak_ptr<void>& SharedSlot(absl::string_view type) override;

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "berth/extensions/answered_outside.h"
 #include "berth/extensions/extender.h"
 
 namespace berth {
@@ -193,6 +194,9 @@ void CapabilityFinder::FindObservers() {
     }
     if (auto* observer = plugins_.As<SyncObserver>(index)) {
       plugins_.sync_observers.push_back({observer, Name(index), index});
+    }
+    if (plugins_.As<AnsweredOutside>(index) != nullptr) {
+      plugins_.answered_outside.push_back(Name(index));
     }
   }
 }

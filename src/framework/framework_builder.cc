@@ -191,9 +191,11 @@ FrameworkBuilder::Indexes FrameworkBuilder::OwnList(ExtensionPoint point) {
     if (it == index_of_.end()) continue;  // reported already
     const std::string field = absl::StrCat("plugins.", ExtensionPointField(point), ".enabled");
     if (!plugins_->Implements(it->second, point)) {
-      AddError(
-          entry.where, field,
-          absl::StrCat("plugin \"", entry.name, "\" does not extend ", TypeName(point), " plugin"));
+      const auto* const choice = plugins_->As<const PointChoice>(it->second);
+      const std::string why = choice == nullptr ? "" : choice->WhyNot(point);
+      AddError(entry.where, field,
+               absl::StrCat("plugin \"", entry.name, "\" does not extend ", TypeName(point),
+                            " plugin", why.empty() ? "" : ": ", why));
     } else if (absl::c_linear_search(list, it->second)) {
       AddError(entry.where, field, AlreadyRegistered(entry, point));
     } else {

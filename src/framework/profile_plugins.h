@@ -163,6 +163,7 @@ struct ProfilePlugins {
   std::vector<PluginEvents> events;
   std::vector<AssignmentObserver*> observers;
   std::vector<Hook<SyncObserver>> sync_observers;
+  std::vector<Symbol> answered_outside;  // Permit plugins that are AnsweredOutside
   std::vector<Hook<const ExplainPlugin>> node_explainers;
   std::vector<Hook<const WaitingExplainer>> waiting_explainers;
   std::vector<Hook<UsageReporter>> usage_reporters;

@@ -79,6 +79,9 @@ absl::StatusOr<v1::Welcome> HostedCluster::Attach(const v1::Hello& hello,
       welcome.set_why_not("the cluster was forgotten, or the server started anew");
     } else if (!resumable_) {
       welcome.set_why_not("not everything had been sent");
+    } else if (position.revision() > log_.last()) {
+      welcome.set_why_not(absl::StrCat("there is no revision ", position.revision(),
+                                       " yet: the latest is ", log_.last()));
     } else if (!log_.Reaches(position.revision())) {
       welcome.set_why_not("too old: what was told since is not here any more");
     } else {

@@ -13,6 +13,7 @@
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/manifest.h"
 #include "berth/clock.h"
+#include "berth/remote_plugins.h"
 #include "cluster/resource_claim_controller.h"
 #include "engine/explainer.h"
 #include "engine/framework_set.h"
@@ -391,6 +392,30 @@ absl::StatusOr<v1::WhatIfAnswer> WhatIf(const ClusterServerOptions& options,
   return answer;
 }
 
+namespace {
+
+// The plugins of the server, and the remote ones of a configuration that somebody sent. Their
+// processes are not asked: addresses in it are not for this server.
+absl::StatusOr<Registry> RegistryToCheck(const std::string& configuration,
+                                         const Registry& registry) {
+  Registry::Builder builder;
+  std::set<std::string> remote;
+  for (PluginRegistration& plugin : RemotePluginsIn(configuration, RemoteCheck::kFieldsOnly)) {
+    const PluginRegistration* const known = registry.Find(plugin.name);
+    const bool is_remote =
+        known == nullptr || (known->args != nullptr && known->args->name() == plugin.args->name());
+    if (!is_remote) continue;
+    remote.insert(plugin.name);
+    builder.Add(std::move(plugin));
+  }
+  for (const auto& [name, plugin] : registry.plugins()) {
+    if (!remote.contains(name)) builder.Add(plugin);
+  }
+  return std::move(builder).Build();
+}
+
+}  // namespace
+
 absl::StatusOr<v1::ValidateAnswer> Validate(const ClusterServerOptions& options,
                                             const v1::ValidateRequest& request) {
   if (request.manifests_size() > kMostManifests) {
@@ -398,9 +423,12 @@ absl::StatusOr<v1::ValidateAnswer> Validate(const ClusterServerOptions& options,
   }
   Problems problems;
   if (!request.configuration().empty()) {
+    const absl::StatusOr<Registry> registry =
+        RegistryToCheck(request.configuration(), *options.registry);
+    if (!registry.ok()) return registry.status();
     LoadedConfiguration loaded =
-        ParseConfiguration(request.configuration(), "configuration", *options.registry);
-    FrameworkSet::Check(loaded.configuration, *options.registry, loaded.problems);
+        ParseConfiguration(request.configuration(), "configuration", *registry);
+    FrameworkSet::Check(loaded.configuration, *registry, loaded.problems);
     loaded.problems.SortByLocation();
     problems.Append(std::move(loaded.problems));
   }

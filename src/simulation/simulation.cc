@@ -9,49 +9,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "berth/check.h"
+#include "simulation/simulated_extender.h"
 
 namespace berth {
 namespace {
 
 // Where a clock that counts nanoseconds stops: what is due later never comes.
 const absl::Time kEndOfTime = absl::FromUnixNanos(std::numeric_limits<int64_t>::max());
-
-// An extender binds in a cluster that is not there: what it agrees to is bound here.
-class SimulatedBinder final : public SchedulerExtender {
- public:
-  SimulatedBinder(std::shared_ptr<SchedulerExtender> extender, Cluster& cluster)
-      : extender_(std::move(extender)), cluster_(cluster) {}
-
-  absl::string_view Name() const override { return extender_->Name(); }
-  bool IsIgnorable() const override { return extender_->IsIgnorable(); }
-  bool IsInterested(const PodInfo& pod) const override { return extender_->IsInterested(pod); }
-  bool IsFilter() const override { return extender_->IsFilter(); }
-  bool IsPrioritizer() const override { return extender_->IsPrioritizer(); }
-  bool SupportsPreemption() const override { return extender_->SupportsPreemption(); }
-  bool IsBinder() const override { return extender_->IsBinder(); }
-  int64_t weight() const override { return extender_->weight(); }
-  absl::StatusOr<FilterResult> Filter(const PodInfo& pod,
-                                      absl::Span<const NodeInfo* const> nodes) override {
-    return extender_->Filter(pod, nodes);
-  }
-  std::function<Priorities()> Prioritize(const PodInfo& pod,
-                                         absl::Span<const NodeInfo* const> nodes) override {
-    return extender_->Prioritize(pod, nodes);
-  }
-  absl::StatusOr<std::map<std::string, Victims>> ProcessPreemption(
-      const PodInfo& pod, absl::Span<const PreemptionCandidate* const> candidates) override {
-    return extender_->ProcessPreemption(pod, candidates);
-  }
-  absl::Status Bind(const PodInfo& pod, absl::string_view node_name) override {
-    absl::Status bound = extender_->Bind(pod, node_name);
-    if (!bound.ok()) return bound;
-    return cluster_.Bind({.pod = pod.identity(), .node_name = std::string(node_name)});
-  }
-
- private:
-  const std::shared_ptr<SchedulerExtender> extender_;
-  Cluster& cluster_;
-};
 
 absl::Time IfItComes(absl::Time due) { return due < kEndOfTime ? due : absl::InfiniteFuture(); }
 
@@ -70,10 +34,11 @@ absl::StatusOr<std::unique_ptr<Simulation>> Simulation::Create(SimulationOptions
 }
 
 absl::Status Simulation::Start() {
+  static const RealClock& real_clock = *new RealClock();
   ExtenderList extenders;
   for (const std::shared_ptr<SchedulerExtender>& extender : options_.extenders) {
     if (extender == nullptr) return absl::InvalidArgumentError("an extender is null");
-    extenders.push_back(std::make_shared<SimulatedBinder>(extender, cluster_));
+    extenders.push_back(NewSimulatedExtender(extender, cluster_, real_clock));
   }
   absl::StatusOr<std::unique_ptr<Scheduler>> scheduler =
       Scheduler::Create({.configuration = options_.configuration,
@@ -121,6 +86,15 @@ void Simulation::DoDue(absl::Time due) {
   cluster_.AdvanceTo(clock_.Now());
   executor_.RunDue();
   RunScheduler();
+}
+
+void Simulation::WaitToward(absl::Time due) {
+  constexpr absl::Duration kSlice = absl::Milliseconds(50);
+  const RealClock real;
+  const absl::Time begin = real.Now();
+  scheduler_->Wait(std::min(due, clock_.Now() + kSlice));
+  DoDue(std::min(due, clock_.Now() + (real.Now() - begin)));
+  if (on_wait_) on_wait_();
 }
 
 void Simulation::RunScheduler() {
@@ -177,6 +151,10 @@ void Simulation::AdvanceTo(absl::Time time) {
   RunUntilIdle();
   while (!stopped_) {
     const absl::Time due = std::min(scheduler_->NextDue(), NextOutside());
+    if (scheduler_->AwaitsOutside() && clock_.Now() < std::min(due, time)) {
+      WaitToward(std::min(due, time));
+      continue;
+    }
     if (due > time) break;
     DoDue(due);
     if (IsInVain()) return;
@@ -195,7 +173,11 @@ void Simulation::RunUntilQuiet(absl::Duration patience) {
     const absl::Time due = std::min(scheduler_->NextRetry(), outside);
     if (due == absl::InfiniteFuture()) return;
     if (outside == absl::InfiniteFuture() && due - last_progress > patience) return;
-    DoDue(due);
+    if (scheduler_->AwaitsOutside() && clock_.Now() < due) {
+      WaitToward(due);
+    } else {
+      DoDue(due);
+    }
     if (Progress() != progress) {
       progress = Progress();
       last_progress = clock_.Now();

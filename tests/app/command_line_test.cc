@@ -162,6 +162,12 @@ TEST(CommandLineTest, ValidateTakesFiles) {
   EXPECT_THAT(mixed.out, HasSubstr("config/default.yaml: valid"));
   EXPECT_THAT(mixed.err, HasSubstr(bad));
   EXPECT_THAT(RunBerth("validate - <config/default.yaml").out, StartsWith("<stdin>: valid"));
+  const std::string remote =
+      "echo '{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration, "
+      "profiles: [{plugins: {multiPoint: {enabled: [{name: Far}]}}, pluginConfig: [{name: Far, "
+      "args: {kind: RemotePluginArgs, address: \"unix:/no/such\", startTimeout: 50ms}}]}]}' | ";
+  EXPECT_THAT(RunShell(absl::StrCat(remote, BerthCommand(), " validate -")).err,
+              HasSubstr("the remote plugin Far at unix:/no/such"));
 }
 
 // Everything that help names can be completed, and nothing else.

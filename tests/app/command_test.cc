@@ -57,6 +57,47 @@ TEST_F(Command, EveryReadyProfileIsValid) {
   }
 }
 
+// Each file that it names is read when it is run.
+TEST_F(Command, ValidateReadsTheFilesThatExtendersName) {
+  const std::string config = Write("extender.yaml", R"(
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+extenders:
+- {urlPrefix: 'https://x.test', filterVerb: filter, enableHTTPS: true, tlsConfig: {caFile: /no/such/ca}}
+)");
+  const Outcome outcome = Run(absl::StrCat("validate --config ", config));
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("/no/such/ca cannot be read"));
+}
+
+// A process that is not there is at fault as an extender that is not there is.
+TEST_F(Command, SimulateEndsWithAFaultIfARemotePluginIsNotThere) {
+  const std::string said =
+      Write("said.json", R"({"name": "x", "protocolVersion": 1, "points": ["FILTER"]})");
+  const std::string cluster = Write("one.yaml", R"(
+{apiVersion: v1, kind: Node, metadata: {name: a}, status: {allocatable: {cpu: 4, memory: 4Gi, pods: 9}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c}]}}
+)");
+  for (const char* const policy : {"Fail", "Ignore"}) {
+    const std::string config =
+        Write("remote.yaml", absl::StrCat(R"(
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- plugins: {multiPoint: {enabled: [{name: Remote}]}}
+  pluginConfig:
+  - name: Remote
+    args: {kind: RemotePluginArgs, address: 'unix:/no/such.sock', startTimeout: 50ms, descriptionFile: )",
+                                          said, ", failurePolicy: ", policy, "}\n"));
+    const Outcome outcome = Run(absl::StrCat("simulate --config ", config, " --cluster ", cluster));
+    EXPECT_EQ(outcome.status, 3) << outcome.out << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr("Remote"));
+    EXPECT_THAT(outcome.out, HasSubstr("FAULTS"));
+    EXPECT_THAT(outcome.out, HasSubstr("the remote plugin Remote at unix:/no/such.sock"));
+  }
+}
+
 // What is wrong with a plugin's arguments must not reach the plugin; all problems come at once.
 TEST_F(Command, ValidateReportsEveryProblemWithItsPlace) {
   const std::string config = Write("bad.yaml", R"(apiVersion: kubescheduler.config.k8s.io/v1

@@ -228,6 +228,28 @@ TEST(HostedClusterTest, AStreamGoesOnWhereItWas) {
             absl::StatusCode::kInvalidArgument);
 }
 
+TEST(HostedClusterTest, ARevisionThatWasNeverToldIsNotCalledOld) {
+  const ClusterServerOptions options = testing::ServeOptions();
+  HostedCluster cluster(options, "i");
+  Seen first(cluster);
+  ASSERT_TRUE(cluster.Attach(Hello("c"), first.client).ok());
+  ASSERT_TRUE(
+      cluster
+          .Submit(*first.client, Changes(1, {Json(NodeJson("n1", 9)), Json(PodJson("a", 1))}, true))
+          .ok());
+  ASSERT_TRUE(first.Until([&] { return first.placements.contains("a"); }));
+  cluster.Detach(*first.client);
+  Seen second(cluster);
+  v1::Hello hello = Hello("c");
+  hello.mutable_resume()->set_incarnation("i");
+  hello.mutable_resume()->set_revision(1000);
+  const absl::StatusOr<v1::Welcome> welcome = cluster.Attach(hello, second.client);
+  ASSERT_TRUE(welcome.ok());
+  EXPECT_FALSE(welcome->resumed());
+  EXPECT_EQ(welcome->why_not(),
+            absl::StrCat("there is no revision 1000 yet: the latest is ", welcome->revision()));
+}
+
 TEST(HostedClusterTest, SentAnewWhatIsMissingGoesAndPlacementsAreToldAgain) {
   ClusterServerOptions options = testing::ServeOptions();
   options.max_events = 1;

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "serve_stage.h"
 
 namespace berth {
@@ -125,6 +127,29 @@ TEST(QuestionsTest, ValidateSaysEveryProblemWithItsPlace) {
   EXPECT_EQ(answer->problems(0).line(), 3u);
   EXPECT_EQ(answer->problems(1).file(), "manifests[0]");
   EXPECT_TRUE(Validate(testing::ServeOptions(), v1::ValidateRequest())->valid());
+}
+
+// Remote plugins are known, and their processes are not asked.
+TEST(QuestionsTest, ValidateKnowsRemotePlugins) {
+  const auto problems = [](const std::string& more) {
+    v1::ValidateRequest request;
+    request.set_configuration(absl::StrCat(R"(
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- plugins: {multiPoint: {enabled: [{name: Mine}]}}
+  pluginConfig:
+  - name: Mine
+    args: {kind: RemotePluginArgs, address: 'unix:/run/nobody.sock', )",
+                                           more, "deadline: 50ms}\n"));
+    const auto answer = Validate(testing::ServeOptions(), request);
+    EXPECT_TRUE(answer.ok()) << answer.status();
+    return std::vector<v1::Problem>(answer->problems().begin(), answer->problems().end());
+  };
+  EXPECT_TRUE(problems("").empty());
+  ASSERT_EQ(problems("points: [queueSort], ").size(), 1u);
+  EXPECT_NE(problems("points: [queueSort], ")[0].message().find("cannot sort the queue"),
+            std::string::npos);
 }
 
 }  // namespace

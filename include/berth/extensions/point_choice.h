@@ -3,6 +3,8 @@
 #ifndef BERTH_EXTENSIONS_POINT_CHOICE_H_
 #define BERTH_EXTENSIONS_POINT_CHOICE_H_
 
+#include <string>
+
 #include "berth/config/profile.h"
 
 namespace berth {
@@ -15,6 +17,9 @@ class PointChoice {
 
   // Whether this instance serves the point, whose interface its class has. Always the same.
   virtual bool Serves(ExtensionPoint point) const = 0;
+  // For whoever enables it at a point that it does not serve, or whose interface its class does not
+  // have: why that is so; empty: nothing is known.
+  virtual std::string WhyNot(ExtensionPoint /*point*/) const { return ""; }
 };
 
 }  // namespace berth

@@ -114,6 +114,11 @@ class Handle : public PluginsRunner {
   // with the plugin's name: "Licences/refused". Look it up once: that takes a lock, adding does
   // not. Lives as long as the handle. Scheduler::PluginCounters() and `berth simulate` show it.
   virtual Counter& CounterOf(absl::string_view name) = 0;
+  // Any thread. Counts a fault of `plugin` at a point ("Filter"), as if it had thrown there: for a
+  // plugin that stands for something outside that failed, whatever it makes of that. `what` says
+  // what was wrong: `berth simulate` shows the first, and ends with status 3.
+  virtual void AddFault(absl::string_view /*plugin*/, absl::string_view /*point*/,
+                        absl::string_view /*what*/) {}
 
   // --- The cluster ---
 

@@ -171,8 +171,7 @@ absl::StatusOr<ExtensionPoint> RemotePointNamed(absl::string_view field) {
   if (field == "queueSort") {
     return absl::InvalidArgumentError(
         "a remote plugin cannot sort the queue: the queue compares pods all the time, and a call "
-        "to "
-        "another process for each comparison would cost more than everything else");
+        "to another process for each comparison would cost more than everything else");
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "\"", field, "\" cannot be served by a remote plugin; ", absl::StrJoin(names, ", "), " can"));
@@ -197,6 +196,13 @@ absl::StatusOr<RemoteDescription> ReadDescription(const v1::Description& message
                      static_cast<int>(v1::PROTOCOL_VERSION_1)));
   }
   return DescriptionReader(message).Read();
+}
+
+RemoteDescription UnknownDescription() {
+  RemoteDescription description;
+  description.message.set_name("the process");
+  for (const NamedPoint& named : kPoints) description.points |= BitOf(named.point);
+  return description;
 }
 
 absl::Status CheckSamePlugin(const v1::Description& a, const v1::Description& b) {

@@ -34,6 +34,7 @@ constexpr PointMask BitOf(ExtensionPoint point) {
 struct RemoteDescription {
   v1::Description message;  // as it was said
 
+  bool is_saved = false;  // read from a file, as the process could not be reached
   PointMask points = 0;
   // Of the pod; absent: verdicts are for one pod and cycle alone.
   std::optional<std::vector<std::string>> signature;
@@ -62,6 +63,9 @@ struct RemoteDescription {
 // Error: FailedPrecondition for another protocol version; InvalidArgument, with every problem, for
 // a description that makes no sense.
 absl::StatusOr<RemoteDescription> ReadDescription(const v1::Description& message);
+
+// Of a process that nobody asked: it serves every point.
+RemoteDescription UnknownDescription();
 
 // Whether a process that describes itself as `b` can stand in for one that described itself as `a`:
 // all but the version is the same. Otherwise says what differs.

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "berth/columns/node_table.h"
 #include "berth/columns/node_verdicts.h"
+#include "berth/config/profile.h"
 
 namespace berth {
 namespace {
@@ -15,6 +16,10 @@ namespace {
 // How many classes of pods are cached: each takes 10 bytes a node.
 constexpr size_t kMostCached = 256;
 constexpr size_t kMostRejected = 8192;
+// For a process that was not there when its saved description was read.
+constexpr absl::Duration kLongestSavedWait = absl::Seconds(1);
+// Of scores that are normalized, so that their products do not overflow.
+constexpr int64_t kHighestRawScore = int64_t{1} << 53;
 
 constexpr uint32_t Bit(Code code) { return 1u << static_cast<uint8_t>(code); }
 constexpr uint32_t kRejecting =
@@ -29,6 +34,8 @@ struct RemotePlugin::CycleVerdicts final : StateData {
   // Set by Filter or Score, of which the first one asks.
   mutable VerdictsPtr verdicts;
   mutable int64_t generation = 0;  // of the process, when it was asked
+  // It failed, and that is ignored: the cycle goes on without it.
+  mutable bool is_ignored = false;
 };
 
 RemotePlugin::RemotePlugin(std::string name, RemotePluginArgs args, RemoteDescription description,
@@ -56,18 +63,33 @@ bool RemotePlugin::Serves(ExtensionPoint point) const {
   return (points_ & BitOf(point)) != 0;
 }
 
-RemoteProcess::Options RemotePlugin::ProcessOptions() {
+std::string RemotePlugin::WhyNot(ExtensionPoint point) const {
+  const absl::StatusOr<ExtensionPoint> named = RemotePointNamed(ExtensionPointField(point));
+  if (!named.ok()) return std::string(named.status().message());
+  return absl::StrCat(description_.Title(), description_.Serves(point)
+                                                ? " is not to serve it: see points in its args"
+                                                : " does not serve it");
+}
+
+v1::Start RemotePlugin::MakeStart(absl::string_view name, const RemotePluginArgs& args,
+                                  PointMask points, const Handle& handle) {
   v1::Start start;
   start.set_protocol_version(v1::PROTOCOL_VERSION_1);
-  start.set_plugin(name_);
-  start.set_profile(std::string(handle_.profile_name()));
-  start.set_arguments_json(args_.args.json);
+  start.set_plugin(std::string(name));
+  start.set_profile(std::string(handle.profile_name()));
+  start.set_arguments_json(args.args.json);
   for (int i = 0; i < kExtensionPointCount; ++i) {
     const auto point = static_cast<ExtensionPoint>(i);
-    if ((points_ & BitOf(point)) != 0) start.add_points(ToWire(point));
+    if ((points & BitOf(point)) != 0) start.add_points(ToWire(point));
   }
+  return start;
+}
+
+RemoteProcess::Options RemotePlugin::ProcessOptions() {
   return {.args = args_,
-          .start = std::move(start),
+          .start = MakeStart(name_, args_, points_, handle_),
+          .start_wait = description_.is_saved ? std::min(args_.start_timeout, kLongestSavedWait)
+                                              : args_.start_timeout,
           // So that it knows the nodes before the next pod comes.
           .on_up = [this] { handle_.Post(name_, [this] { OnSynced(); }); },
           .on_down =
@@ -82,14 +104,38 @@ void RemotePlugin::OnSynced() {
   process_.Ready(handle_.nodes()).IgnoreError();
 }
 
-std::string RemotePlugin::FailureText(const absl::Status& status) const {
-  return absl::StrCat("the remote plugin ", name_, " at ", args_.address, ": ", status.message());
+Status RemotePlugin::Fault(const absl::Status& status) const {
+  return Status::Error(
+      absl::StrCat("the remote plugin ", name_, " at ", args_.address, ": ", status.message()));
 }
 
-Status RemotePlugin::Failed(const absl::Status& status) const {
+Status RemotePlugin::Failed(absl::string_view point, Status error, Status if_ignored) const {
   failures_.Add(1);
-  if (args_.ignores_failures()) return Status::Success();
-  return Status::Error(FailureText(status));
+  handle_.AddFault(name_, point, error.message());
+  return args_.ignores_failures() ? std::move(if_ignored) : std::move(error);
+}
+
+Status RemotePlugin::FailedInCycle(const CycleState& state, absl::string_view point,
+                                   Status error) const {
+  process_.Forget();
+  if (const CycleVerdicts* const cycle = state.Find(cycle_key_); cycle != nullptr) {
+    cycle->is_ignored = args_.ignores_failures();
+  }
+  return Failed(point, std::move(error));
+}
+
+absl::Status RemotePlugin::ScoreFailed(Status error) const {
+  process_.Forget();
+  const Status failed = Failed("Score", std::move(error));
+  return failed.ok() ? absl::OkStatus() : absl::InternalError(failed.message());
+}
+
+Status RemotePlugin::CheckScore(int64_t score, Symbol node) const {
+  const int64_t highest = description_.normalization.has_value() ? kHighestRawScore : kMaxNodeScore;
+  if (score >= kMinNodeScore && score <= highest) return Status::Success();
+  return Fault(absl::InvalidArgumentError(
+      absl::StrCat("its answer makes no sense: the score of node ", node.view(), " is ", score,
+                   ", and should be from ", kMinNodeScore, " to ", highest)));
 }
 
 // --- Verdicts ------------------------------------------------------------------------------------
@@ -109,8 +155,32 @@ absl::StatusOr<RemotePlugin::VerdictsPtr> RemotePlugin::Ask(const PodInfo& pod) 
   return std::make_shared<const Verdicts>(*std::move(verdicts));
 }
 
-absl::StatusOr<RemotePlugin::VerdictsPtr> RemotePlugin::VerdictsFor(
-    const CycleState& state, const PodInfo& pod, absl::Span<const NodeRow> rows) const {
+RemotePlugin::VerdictsPtr RemotePlugin::VerdictsFor(const CycleState& state, const PodInfo& pod,
+                                                    absl::Span<const NodeRow> rows,
+                                                    absl::string_view point,
+                                                    Status& failure) const {
+  const CycleVerdicts* const cycle = state.Find(cycle_key_);
+  if (cycle != nullptr && cycle->is_ignored) return nullptr;
+  absl::StatusOr<VerdictsPtr> found = Find(state, pod, rows);
+  if (found.ok() && (*found)->status.ok()) return *std::move(found);
+  failure = FailedInCycle(state, point, found.ok() ? (*found)->status : Fault(found.status()));
+  return nullptr;
+}
+
+RemotePlugin::VerdictsPtr RemotePlugin::VerdictsOf(const CycleState& state, const PodInfo& pod,
+                                                   const NodeInfo& node, absl::string_view point,
+                                                   uint32_t& index, Status& failure) const {
+  const CycleVerdicts* const cycle = state.Find(cycle_key_);
+  if (cycle != nullptr && cycle->is_ignored) return nullptr;
+  absl::StatusOr<VerdictsPtr> found = FindOf(state, pod, node, index);
+  if (found.ok() && (*found)->status.ok()) return *std::move(found);
+  failure = FailedInCycle(state, point, found.ok() ? (*found)->status : Fault(found.status()));
+  return nullptr;
+}
+
+absl::StatusOr<RemotePlugin::VerdictsPtr> RemotePlugin::Find(const CycleState& state,
+                                                             const PodInfo& pod,
+                                                             absl::Span<const NodeRow> rows) const {
   if (absl::Status ready = process_.Ready(handle_.nodes()); !ready.ok()) return ready;
   if (cached_of_ != process_.generation()) {
     cached_.clear();
@@ -140,17 +210,17 @@ absl::StatusOr<RemotePlugin::VerdictsPtr> RemotePlugin::VerdictsFor(
   return verdicts;
 }
 
-absl::StatusOr<RemotePlugin::VerdictsPtr> RemotePlugin::VerdictsOf(const CycleState& state,
-                                                                   const PodInfo& pod,
-                                                                   const NodeInfo& node,
-                                                                   uint32_t& index) const {
+absl::StatusOr<RemotePlugin::VerdictsPtr> RemotePlugin::FindOf(const CycleState& state,
+                                                               const PodInfo& pod,
+                                                               const NodeInfo& node,
+                                                               uint32_t& index) const {
   const NodeRow row = handle_.nodes().FindRow(node.name());
   if (row < 0) {
     return absl::NotFoundError(absl::StrCat("it was not told of node ", node.name().view()));
   }
   if (absl::Status ready = process_.Ready(handle_.nodes()); !ready.ok()) return ready;
   index = process_.nodes().index(row);
-  if (process_.nodes().IsAsTold(index, node)) return VerdictsFor(state, pod, {&row, 1});
+  if (process_.nodes().IsAsTold(index, node)) return Find(state, pod, {&row, 1});
   absl::StatusOr<Verdicts> verdicts =
       process_.EvaluateOn(pod, points_, std::exchange(index, 0), node);
   if (!verdicts.ok()) return verdicts.status();
@@ -166,35 +236,42 @@ Status RemotePlugin::PreFilter(CycleState& state, const PodInfo& pod, const Node
   state.Write(cycle_key_, std::make_unique<CycleVerdicts>());
   if ((points_ & BitOf(ExtensionPoint::kPreFilter)) == 0) return Status::Success();
   MutexLock lock(mutex_);
-  const absl::StatusOr<VerdictsPtr> verdicts = VerdictsFor(state, pod, {});
-  if (!verdicts.ok()) return Failed(verdicts.status());
-  if (!(*verdicts)->status.ok()) return (*verdicts)->status;
-  if ((*verdicts)->pre_filter.IsRejected()) RememberRejected(pod);
-  if ((*verdicts)->eligible.has_value()) {
+  Status failure;
+  const VerdictsPtr said = VerdictsFor(state, pod, {}, "PreFilter", failure);
+  if (said == nullptr) return failure;
+  if (said->pre_filter.IsError()) return FailedInCycle(state, "PreFilter", said->pre_filter);
+  if (said->pre_filter.IsRejected()) RememberRejected(pod);
+  if (said->eligible.has_value()) {
     absl::btree_set<Symbol>& names = result.node_names.emplace();
     for (NodeRow row = 0; row < nodes.size(); ++row) {
       const uint32_t index = process_.nodes().index(row);
-      if (index < (*verdicts)->eligible->size() && (*(*verdicts)->eligible)[index]) {
+      if (index < said->eligible->size() && (*said->eligible)[index]) {
         names.insert(nodes.node(row).name());
       }
     }
   }
-  return (*verdicts)->pre_filter;
+  return said->pre_filter;
 }
 
 Status RemotePlugin::FilterNodes(const CycleState& state, const PodInfo& pod, const NodeTable&,
                                  NodeVerdicts& verdicts) const {
   MutexLock lock(mutex_);
-  const absl::StatusOr<VerdictsPtr> said = VerdictsFor(state, pod, verdicts.candidates());
-  if (!said.ok()) return Failed(said.status());
-  if (!(*said)->status.ok()) return (*said)->status;
+  Status failure;
+  const VerdictsPtr said = VerdictsFor(state, pod, verdicts.candidates(), "Filter", failure);
+  if (said == nullptr) return failure;
+  // First, so that nothing is set if it is ignored.
+  if (std::any_of(said->reasons.begin(), said->reasons.end(),
+                  [](const Status& reason) { return reason.IsError(); })) {
+    for (const NodeRow row : verdicts.candidates()) {
+      const Status& status = said->StatusOf(process_.nodes().index(row));
+      if (status.IsError()) return FailedInCycle(state, "Filter", status);
+    }
+  }
   bool rejects = false;
   for (const NodeRow row : verdicts.candidates()) {
-    const uint8_t id = (*said)->reason_ids[process_.nodes().index(row)];
+    const uint8_t id = said->reason_ids[process_.nodes().index(row)];
     if (id == Verdicts::kFeasible) continue;
-    const Status& status = (*said)->reasons[id];
-    if (status.IsError()) return status;
-    verdicts.Set(row, status.code(), id);
+    verdicts.Set(row, said->reasons[id].code(), id);
     rejects = true;
   }
   if (rejects) RememberRejected(pod);
@@ -205,41 +282,49 @@ Status RemotePlugin::Filter(const CycleState& state, const PodInfo& pod,
                             const NodeInfo& node) const {
   MutexLock lock(mutex_);
   uint32_t index = 0;
-  const absl::StatusOr<VerdictsPtr> said = VerdictsOf(state, pod, node, index);
-  if (!said.ok()) return Failed(said.status());
-  if (!(*said)->status.ok()) return (*said)->status;
-  return (*said)->StatusOf(index);
+  Status failure;
+  const VerdictsPtr said = VerdictsOf(state, pod, node, "Filter", index, failure);
+  if (said == nullptr) return failure;
+  const Status& status = said->StatusOf(index);
+  return status.IsError() ? FailedInCycle(state, "Filter", status) : status;
 }
 
 absl::StatusOr<int64_t> RemotePlugin::Score(const CycleState& state, const PodInfo& pod,
                                             const NodeInfo& node) const {
   MutexLock lock(mutex_);
   uint32_t index = 0;
-  const absl::StatusOr<VerdictsPtr> said = VerdictsOf(state, pod, node, index);
-  if (!said.ok()) {
-    const Status failed = Failed(said.status());
-    if (failed.ok()) return 0;
-    return absl::UnavailableError(failed.message());
+  Status failure;
+  const VerdictsPtr said = VerdictsOf(state, pod, node, "Score", index, failure);
+  if (said == nullptr) {
+    if (failure.ok()) return 0;
+    return absl::UnavailableError(failure.message());
   }
-  if (!(*said)->status.ok()) return absl::InternalError((*said)->status.message());
-  return (*said)->scores[index];
+  const int64_t score = said->scores[index];
+  Status usable = said->score_status;
+  if (usable.ok()) usable = CheckScore(score, node.name());
+  if (usable.ok()) return score;
+  if (absl::Status failed = ScoreFailed(std::move(usable)); !failed.ok()) return failed;
+  return 0;
 }
 
-absl::Status RemotePlugin::ScoreNodes(const CycleState& state, const PodInfo& pod, const NodeTable&,
-                                      absl::Span<const NodeRow> rows,
+absl::Status RemotePlugin::ScoreNodes(const CycleState& state, const PodInfo& pod,
+                                      const NodeTable& nodes, absl::Span<const NodeRow> rows,
                                       absl::Span<int64_t> scores) const {
   MutexLock lock(mutex_);
-  const absl::StatusOr<VerdictsPtr> said = VerdictsFor(state, pod, rows);
-  if (!said.ok()) {
+  Status failure;
+  const VerdictsPtr said = VerdictsFor(state, pod, rows, "Score", failure);
+  if (said == nullptr) {
     std::fill(scores.begin(), scores.end(), 0);
-    const Status failed = Failed(said.status());
-    return failed.ok() ? absl::OkStatus() : absl::UnavailableError(failed.message());
+    return failure.ok() ? absl::OkStatus() : absl::UnavailableError(failure.message());
   }
-  if (!(*said)->status.ok()) return absl::InternalError((*said)->status.message());
-  for (size_t i = 0; i < rows.size(); ++i) {
-    scores[i] = (*said)->scores[process_.nodes().index(rows[i])];
+  Status usable = said->score_status;
+  for (size_t i = 0; i < rows.size() && usable.ok(); ++i) {
+    scores[i] = said->scores[process_.nodes().index(rows[i])];
+    usable = CheckScore(scores[i], nodes.node(rows[i]).name());
   }
-  return absl::OkStatus();
+  if (usable.ok()) return absl::OkStatus();
+  std::fill(scores.begin(), scores.end(), 0);
+  return ScoreFailed(std::move(usable));
 }
 
 // --- What may be cached ----------------------------------------------------------------------
@@ -280,20 +365,22 @@ void RemotePlugin::OnInvalidate() {
 
 // --- Points of a pod that has a node -------------------------------------------------------------
 
-Status RemotePlugin::StatusOfCall(const absl::StatusOr<v1::CallResult>& result,
-                                  uint32_t codes) const {
-  if (!result.ok()) return Failed(result.status());
+Status RemotePlugin::StatusOfCall(absl::string_view point,
+                                  const absl::StatusOr<v1::CallResult>& result, uint32_t codes,
+                                  Status if_ignored) const {
+  if (!result.ok()) return Failed(point, Fault(result.status()), std::move(if_ignored));
   absl::StatusOr<Status> status = ReadStatus(result->status());
-  if (!status.ok()) return Failed(status.status());
-  if (!status->ok() && !status->IsError() && (codes & Bit(status->code())) == 0) {
-    return Failed(absl::InvalidArgumentError(
-        absl::StrCat("its answer makes no sense: ", CodeName(status->code()))));
-  }
-  return *std::move(status);
+  if (!status.ok()) return Failed(point, Fault(status.status()), std::move(if_ignored));
+  if (status->ok() || (codes & Bit(status->code())) != 0) return *std::move(status);
+  if (status->IsError()) return Failed(point, *std::move(status), std::move(if_ignored));
+  const absl::Status unknown = absl::InvalidArgumentError(
+      absl::StrCat("its answer makes no sense: ", CodeName(status->code())));
+  return Failed(point, Fault(unknown), std::move(if_ignored));
 }
 
 Status RemotePlugin::Reserve(CycleState&, const PodInfo& pod, absl::string_view node_name) {
-  return StatusOfCall(process_.Call(v1::CALL_RESERVE, pod, node_name, args_.deadline), kRejecting);
+  return StatusOfCall("Reserve", process_.Call(v1::CALL_RESERVE, pod, node_name, args_.deadline),
+                      kRejecting);
 }
 
 void RemotePlugin::Unreserve(CycleState&, const PodInfo& pod, absl::string_view node_name) {
@@ -304,27 +391,22 @@ Status RemotePlugin::Permit(CycleState&, const PodInfo& pod, absl::string_view n
                             absl::Duration& timeout) {
   const absl::StatusOr<v1::CallResult> result =
       process_.Call(v1::CALL_PERMIT, pod, node_name, args_.deadline);
-  Status status = StatusOfCall(result, kRejecting | Bit(Code::kWait));
+  Status status = StatusOfCall("Permit", result, kRejecting | Bit(Code::kWait));
   if (!status.IsWait()) return status;
   timeout = absl::Milliseconds(result->wait_milliseconds());
   if (timeout > absl::ZeroDuration()) return status;
-  return Failed(absl::InvalidArgumentError("it says WAIT and not how long"));
+  return Failed("Permit", Fault(absl::InvalidArgumentError("it says WAIT and not how long")));
 }
 
 Status RemotePlugin::PreBind(CycleState&, const PodInfo& pod, absl::string_view node_name) {
-  return StatusOfCall(process_.Call(v1::CALL_PRE_BIND, pod, node_name, args_.bind_deadline),
-                      kRejecting);
+  return StatusOfCall(
+      "PreBind", process_.Call(v1::CALL_PRE_BIND, pod, node_name, args_.bind_deadline), kRejecting);
 }
 
+// If it failed, nothing was bound as far as is known: another Bind plugin is to do it.
 Status RemotePlugin::Bind(CycleState&, const PodInfo& pod, absl::string_view node_name) {
-  const absl::StatusOr<v1::CallResult> result =
-      process_.Call(v1::CALL_BIND, pod, node_name, args_.bind_deadline);
-  // Nothing was bound, as far as is known: another Bind plugin is to do it.
-  if (!result.ok() && args_.ignores_failures()) {
-    failures_.Add(1);
-    return Status::Skip();
-  }
-  return StatusOfCall(result, kRejecting | Bit(Code::kSkip));
+  return StatusOfCall("Bind", process_.Call(v1::CALL_BIND, pod, node_name, args_.bind_deadline),
+                      kRejecting | Bit(Code::kSkip), Status::Skip());
 }
 
 void RemotePlugin::PostBind(CycleState&, const PodInfo& pod, absl::string_view node_name) {
@@ -335,14 +417,15 @@ Status RemotePlugin::PostFilter(CycleState&, const PodInfo& pod, const NodeStatu
                                 PostFilterResult& result) {
   MutexLock lock(mutex_);
   const NodeTable& nodes = handle_.nodes();
-  absl::Status failure = process_.Ready(nodes);
-  if (failure.ok()) {
+  Status failure;
+  if (absl::Status ready = process_.Ready(nodes); !ready.ok()) {
+    failure = Fault(ready);
+  } else {
     absl::StatusOr<Status> said = process_.PostFilter(pod, statuses, nodes, result);
-    if (said.ok()) return *std::move(said);
-    failure = said.status();
+    if (said.ok() && !said->IsError()) return *std::move(said);
+    failure = said.ok() ? *std::move(said) : Fault(said.status());
   }
-  const Status failed = Failed(failure);
-  return failed.ok() ? Status::Unschedulable("") : failed;
+  return Failed("PostFilter", std::move(failure), Status::Unschedulable(""));
 }
 
 // --- From other threads --------------------------------------------------------------------------
@@ -367,11 +450,12 @@ void RemotePlugin::OnDown(const std::string& why) {
     process_.Forget();
   }
   if ((points_ & BitOf(ExtensionPoint::kPermit)) == 0) return;
-  const std::string text = FailureText(absl::UnavailableError(why));
+  const Status fault = Fault(absl::UnavailableError(why));
   handle_.ForEachWaitingPod([&](WaitingPod& pod) {
     const std::vector<absl::string_view> pending = pod.pending_plugins();
     if (std::find(pending.begin(), pending.end(), name_) == pending.end()) return;
-    args_.ignores_failures() ? pod.Allow(name_) : pod.Reject(name_, text);
+    const Status failed = Failed("Permit", fault);
+    failed.ok() ? pod.Allow(name_) : pod.Reject(name_, failed.message());
   });
 }
 

@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "berth/extensions/answered_outside.h"
 #include "berth/extensions/observer.h"
 #include "berth/extensions/point_choice.h"
 #include "berth/framework/bind.h"
@@ -47,6 +48,7 @@ class RemotePlugin : public Plugin,
                      public ScorePlugin,
                      public ReservePlugin,
                      public PermitPlugin,
+                     public AnsweredOutside,
                      public PreBindPlugin,
                      public BindPlugin,
                      public PostBindPlugin,
@@ -57,10 +59,15 @@ class RemotePlugin : public Plugin,
   // its saved description if it cannot be reached.
   static absl::StatusOr<std::unique_ptr<Plugin>> Create(absl::string_view name,
                                                         const PluginArgs& args, Handle& handle);
+  // The same without a process: it may be enabled at all points, and says nothing. To check the
+  // rest of a configuration.
+  static std::unique_ptr<Plugin> CreateUnasked(absl::string_view name, const PluginArgs& args,
+                                               Handle& handle);
 
   absl::string_view Name() const override { return name_; }
   // PreFilter is also where Filter learns that a cycle begins.
   bool Serves(ExtensionPoint point) const override;
+  std::string WhyNot(ExtensionPoint point) const override;
   // Connects, and waits until the process knows the nodes, at most as long as startTimeout.
   void OnSynced() override;
 
@@ -100,27 +107,45 @@ class RemotePlugin : public Plugin,
   using VerdictsPtr = std::shared_ptr<const Verdicts>;
   struct CycleVerdicts;  // of one pod and cycle
 
+  static v1::Start MakeStart(absl::string_view name, const RemotePluginArgs& args, PointMask points,
+                             const Handle& handle);
   RemoteProcess::Options ProcessOptions();
 
   // --- The scheduling thread; mutex_ keeps room for parallel calls ---
 
-  // What the process says of the pod, good for these rows.
-  absl::StatusOr<VerdictsPtr> VerdictsFor(const CycleState& state, const PodInfo& pod,
-                                          absl::Span<const NodeRow> rows) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // What the process says of the pod, good for these rows. Null if it has failed: then `failure` is
+  // what the point returns.
+  VerdictsPtr VerdictsFor(const CycleState& state, const PodInfo& pod,
+                          absl::Span<const NodeRow> rows, absl::string_view point,
+                          Status& failure) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The same of one node, which may be another than the snapshot's; sets the index of the node in
   // it.
-  absl::StatusOr<VerdictsPtr> VerdictsOf(const CycleState& state, const PodInfo& pod,
-                                         const NodeInfo& node, uint32_t& index) const
+  VerdictsPtr VerdictsOf(const CycleState& state, const PodInfo& pod, const NodeInfo& node,
+                         absl::string_view point, uint32_t& index, Status& failure) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<VerdictsPtr> Find(const CycleState& state, const PodInfo& pod,
+                                   absl::Span<const NodeRow> rows) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<VerdictsPtr> FindOf(const CycleState& state, const PodInfo& pod,
+                                     const NodeInfo& node, uint32_t& index) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<VerdictsPtr> Ask(const PodInfo& pod) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool IsGoodFor(const Verdicts& verdicts, absl::Span<const NodeRow> rows) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void RememberRejected(const PodInfo& pod) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // What becomes of a call that failed: Success if failures are ignored.
-  Status Failed(const absl::Status& status) const;
-  std::string FailureText(const absl::Status& status) const;
+  // Counts a failure of the process at that point. Returns what becomes of it: `error`, or, if
+  // failures are ignored, `if_ignored`.
+  Status Failed(absl::string_view point, Status error, Status if_ignored = Status::Success()) const;
+  // The same of PreFilter or Filter: if it is ignored, the plugin takes no part in the rest of the
+  // pod's cycle, and nothing of it is remembered.
+  Status FailedInCycle(const CycleState& state, absl::string_view point, Status error) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The same of Score: verdicts hold.
+  absl::Status ScoreFailed(Status error) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Status Fault(const absl::Status& status) const;  // an Error that names plugin and address
+  // Success if the score may be one. Scores of nodes that nobody asks for do not count.
+  Status CheckScore(int64_t score, Symbol node) const;
 
   // --- From other threads, by Handle::Post ---
   void OnInvalidate();
@@ -128,7 +153,8 @@ class RemotePlugin : public Plugin,
   void OnMessage(const v1::FromPlugin& message);
 
   // The Status of a call; what the code says must be among `codes` besides Success and Error.
-  Status StatusOfCall(const absl::StatusOr<v1::CallResult>& result, uint32_t codes) const;
+  Status StatusOfCall(absl::string_view point, const absl::StatusOr<v1::CallResult>& result,
+                      uint32_t codes, Status if_ignored = Status::Success()) const;
 
   const std::string name_;
   const RemotePluginArgs args_;

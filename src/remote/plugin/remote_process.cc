@@ -80,7 +80,7 @@ absl::Status RemoteProcess::Ready(const NodeTable& nodes) {
     std::string why;
     SessionKeeper& keeper = Keeper();
     session_ = keeper.Current(&why);
-    if (session_ == nullptr && first) session_ = keeper.Await(options_.args.start_timeout, &why);
+    if (session_ == nullptr && first) session_ = keeper.Await(options_.start_wait, &why);
     if (session_ == nullptr) return absl::UnavailableError(why);
   }
   if (session_->id() != session_id_) {

@@ -31,6 +31,7 @@ class RemoteProcess {
   struct Options {
     RemotePluginArgs args;
     v1::Start start;
+    absl::Duration start_wait;  // for the process, the first time
     // Both on threads of this.
     std::function<void()> on_up;
     std::function<void(absl::string_view why)> on_down;

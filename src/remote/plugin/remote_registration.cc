@@ -37,12 +37,17 @@ class PlainRemotePlugin final : public RemotePlugin {
 };
 
 absl::StatusOr<RemoteDescription> FindDescription(const RemotePluginArgs& args) {
-  const absl::Duration timeout = args.description_file.empty()
-                                     ? args.start_timeout
-                                     : std::min(args.start_timeout, absl::Seconds(1));
-  absl::StatusOr<v1::Description> said = DescribeRemotePlugin(args, timeout);
+  const bool has_file = !args.description_file.empty();
+  const absl::StatusOr<v1::Description> said = DescribeRemotePlugin(
+      args, has_file ? std::min(args.start_timeout, absl::Seconds(1)) : args.start_timeout,
+      has_file ? Patience::kFailsAtOnce : Patience::kWaits);
   if (said.ok()) return ReadDescription(*said);
-  if (!args.description_file.empty()) return ReadDescriptionFile(args.description_file);
+  if (has_file && !absl::IsInvalidArgument(said.status())) {
+    absl::StatusOr<RemoteDescription> read = ReadDescriptionFile(args.description_file);
+    if (read.ok()) read->is_saved = true;
+    return read;
+  }
+  if (!absl::IsUnavailable(said.status())) return said.status();
   return absl::UnavailableError(
       absl::StrCat(said.status().message(),
                    "; start it, or name a descriptionFile, which `berth describe-plugin` writes"));
@@ -70,6 +75,8 @@ absl::StatusOr<std::unique_ptr<Plugin>> RemotePlugin::Create(absl::string_view n
                                                              const PluginArgs& args,
                                                              Handle& handle) {
   const auto& remote = args.As<RemotePluginArgs>();
+  // The arguments are at fault, which was reported.
+  if (remote.address.empty()) return CreateUnasked(name, args, handle);
   const auto because = [&](const absl::Status& status) {
     return absl::Status(status.code(), absl::StrCat("the remote plugin ", name, " at ",
                                                     remote.address, ": ", status.message()));
@@ -83,6 +90,11 @@ absl::StatusOr<std::unique_ptr<Plugin>> RemotePlugin::Create(absl::string_view n
       !status.ok()) {
     return because(status);
   }
+  if (!description->is_saved) {
+    const absl::Status taken = CheckStart(remote, MakeStart(name, remote, *points, handle),
+                                          std::max(remote.start_timeout, absl::Seconds(1)));
+    if (!taken.ok()) return because(taken);
+  }
   if (description->normalization.has_value()) {
     return std::make_unique<NormalizingRemotePlugin>(std::string(name), remote,
                                                      *std::move(description), *points, handle);
@@ -91,10 +103,21 @@ absl::StatusOr<std::unique_ptr<Plugin>> RemotePlugin::Create(absl::string_view n
                                              *points, handle);
 }
 
-PluginRegistration WithRemotePlugin(absl::string_view name) {
+std::unique_ptr<Plugin> RemotePlugin::CreateUnasked(absl::string_view name, const PluginArgs& args,
+                                                    Handle& handle) {
+  return std::make_unique<PlainRemotePlugin>(std::string(name), args.As<RemotePluginArgs>(),
+                                             UnknownDescription(), UnknownDescription().points,
+                                             handle);
+}
+
+PluginRegistration WithRemotePlugin(absl::string_view name, RemoteCheck check) {
   return WithPlugin(
       name,
-      [name = std::string(name)](const PluginArgs& args, Handle& handle) {
+      [name = std::string(name), check](const PluginArgs& args,
+                                        Handle& handle) -> absl::StatusOr<std::unique_ptr<Plugin>> {
+        if (check == RemoteCheck::kFieldsOnly) {
+          return RemotePlugin::CreateUnasked(name, args, handle);
+        }
         return RemotePlugin::Create(name, args, handle);
       },
       RemotePluginArgs::Fields());
@@ -102,7 +125,7 @@ PluginRegistration WithRemotePlugin(absl::string_view name) {
 
 namespace {
 
-void AddRemotePlugins(absl::string_view configuration, bool is_wrapped,
+void AddRemotePlugins(absl::string_view configuration, bool is_wrapped, RemoteCheck check,
                       std::set<std::string>& names,
                       std::vector<PluginRegistration>& registrations) {
   Problems none;  // whoever reads the configuration reports them
@@ -110,7 +133,7 @@ void AddRemotePlugins(absl::string_view configuration, bool is_wrapped,
   for (const Document& document : documents) {
     if (!is_wrapped && document.root().Find("kind").text() == "ConfigMap") {
       for (const Value::Item item : document.root().Find("data").items()) {
-        AddRemotePlugins(item.value.text(), true, names, registrations);
+        AddRemotePlugins(item.value.text(), true, check, names, registrations);
       }
     }
     for (const Value profile : document.root().Find("profiles").elements()) {
@@ -118,7 +141,7 @@ void AddRemotePlugins(absl::string_view configuration, bool is_wrapped,
         const Value name = entry.Find("name");
         if (entry.Find("args").Find("kind").text() != RemotePluginArgs::Fields().name()) continue;
         if (!name.IsString() || !names.emplace(name.text()).second) continue;
-        registrations.push_back(WithRemotePlugin(name.text()));
+        registrations.push_back(WithRemotePlugin(name.text(), check));
       }
     }
   }
@@ -126,10 +149,11 @@ void AddRemotePlugins(absl::string_view configuration, bool is_wrapped,
 
 }  // namespace
 
-std::vector<PluginRegistration> RemotePluginsIn(absl::string_view configuration) {
+std::vector<PluginRegistration> RemotePluginsIn(absl::string_view configuration,
+                                                RemoteCheck check) {
   std::vector<PluginRegistration> registrations;
   std::set<std::string> names;
-  AddRemotePlugins(configuration, /*is_wrapped=*/false, names, registrations);
+  AddRemotePlugins(configuration, /*is_wrapped=*/false, check, names, registrations);
   return registrations;
 }
 

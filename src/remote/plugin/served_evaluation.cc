@@ -12,6 +12,7 @@
 #include "berth/framework/filter.h"
 #include "berth/framework/prefilter.h"
 #include "berth/framework/score.h"
+#include "remote/plugin/served_call.h"
 #include "remote/plugin/verdicts.h"
 
 namespace berth {
@@ -44,7 +45,8 @@ bool ServedEvaluation::PreFilter(CycleState& state, const PodInfo& pod, v1::Eval
   auto* const plugin = As<PreFilterPlugin>();
   if (plugin == nullptr) return true;
   PreFilterResult result;
-  const Status status = plugin->PreFilter(state, pod, nodes_.table(), result);
+  const Status status =
+      GuardedCall([&] { return plugin->PreFilter(state, pod, nodes_.table(), result); });
   if (status.IsError()) {
     WriteStatus(status, *answer.mutable_status());
     return false;
@@ -79,7 +81,8 @@ bool ServedEvaluation::Filter(const CycleState& state, const PodInfo& pod, v1::E
   const auto& filter = *As<FilterPlugin>();
   verdicts_.Reset(table.size());
   verdicts_.BeginBlock(rows_);
-  const Status status = filter.FilterNodes(state, pod, table, verdicts_);
+  const Status status =
+      GuardedCall([&] { return filter.FilterNodes(state, pod, table, verdicts_); });
   if (!status.ok()) {
     WriteStatus(status, *answer.mutable_status());
     return false;
@@ -95,7 +98,7 @@ bool ServedEvaluation::Filter(const CycleState& state, const PodInfo& pod, v1::E
     uint8_t& shared = of_reason_id[std::min<size_t>(static_cast<size_t>(code), kCodes - 1)][id];
     uint8_t reason = id == NodeVerdicts::kNoReasonId ? kNoReason : shared;
     if (reason == kNoReason) {
-      const Status said = filter.Filter(state, pod, table.node(row));
+      const Status said = GuardedCall([&] { return filter.Filter(state, pod, table.node(row)); });
       if (said.ok()) continue;  // Filter() is the rule
       const auto position =
           static_cast<uint8_t>(std::min<size_t>(of_text.size(), kMostSentReasons));
@@ -124,20 +127,31 @@ bool ServedEvaluation::Filter(const CycleState& state, const PodInfo& pod, v1::E
     ids.push_back(static_cast<char>(reasons_[index]));
   }
   if (answer.reasons_size() == 1) ids.clear();
+  rows_.erase(std::remove_if(rows_.begin(), rows_.end(),
+                             [&](NodeRow row) { return reasons_[nodes_.index(row)] != kNoReason; }),
+              rows_.end());
   return true;
 }
 
-void ServedEvaluation::Score(CycleState& state, const PodInfo& pod, v1::Evaluation& answer) {
+Status ServedEvaluation::RunScore(CycleState& state, const PodInfo& pod) {
   const NodeTable& table = nodes_.table();
   if (auto* const pre_score = As<PreScorePlugin>()) {
-    const Status status = pre_score->PreScore(state, pod, table, rows_);
-    if (status.IsSkip()) return;
-    if (!status.ok()) return WriteStatus(status, *answer.mutable_status());
+    Status status = pre_score->PreScore(state, pod, table, rows_);
+    if (!status.ok()) return status;
   }
   scores_.assign(rows_.size(), 0);
   const absl::Status status =
       As<ScorePlugin>()->ScoreNodes(state, pod, table, rows_, absl::MakeSpan(scores_));
-  if (!status.ok()) return WriteStatus(Status::Error(status), *answer.mutable_status());
+  return status.ok() ? Status::Success() : Status::Error(status);
+}
+
+void ServedEvaluation::Score(CycleState& state, const PodInfo& pod, v1::Evaluation& answer) {
+  const Status status = GuardedCall([&] { return RunScore(state, pod); });
+  if (status.IsSkip()) return;
+  if (!status.ok()) {
+    return WriteStatus(status.IsError() ? status : Status::Error(status.message()),
+                       *answer.mutable_score_status());
+  }
   uint32_t width = 0;
   for (const int64_t score : scores_) {
     if (score != 0) width = std::max(width, 1u);
@@ -173,7 +187,8 @@ absl::Status ServedEvaluation::AnswerForOne(const v1::HypotheticalNode& hypothet
     const std::shared_ptr<const PodInfo> removed = *found;
     node.RemovePod(uid);
     if (extensions == nullptr || skips_filter) continue;
-    const Status status = extensions->RemovePod(state, pod, *removed, node);
+    const Status status =
+        GuardedCall([&] { return extensions->RemovePod(state, pod, *removed, node); });
     if (!status.ok()) WriteStatus(status, *answer.mutable_status());
   }
   for (const api::Pod& message : hypothetical.pods_added()) {
@@ -181,11 +196,12 @@ absl::Status ServedEvaluation::AnswerForOne(const v1::HypotheticalNode& hypothet
     if (!added.ok()) return added.status();
     node.AddPod(*added);
     if (extensions == nullptr || skips_filter) continue;
-    const Status status = extensions->AddPod(state, pod, **added, node);
+    const Status status =
+        GuardedCall([&] { return extensions->AddPod(state, pod, **added, node); });
     if (!status.ok()) WriteStatus(status, *answer.mutable_status());
   }
   if (As<FilterPlugin>() == nullptr || skips_filter) return absl::OkStatus();
-  const Status status = As<FilterPlugin>()->Filter(state, pod, node);
+  const Status status = GuardedCall([&] { return As<FilterPlugin>()->Filter(state, pod, node); });
   if (status.IsError()) WriteStatus(status, *answer.mutable_status());
   if (status.IsRejected()) {
     answer.mutable_rejected()->assign(1, 1);

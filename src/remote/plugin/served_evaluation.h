@@ -32,8 +32,10 @@ class ServedEvaluation {
   }
   // Whether Filter and Score are to follow.
   bool PreFilter(CycleState& state, const PodInfo& pod, v1::Evaluation& answer, bool& skips_filter);
+  // Leaves in rows_ those that it does not reject.
   bool Filter(const CycleState& state, const PodInfo& pod, v1::Evaluation& answer);
   void Score(CycleState& state, const PodInfo& pod, v1::Evaluation& answer);
+  Status RunScore(CycleState& state, const PodInfo& pod);
   void AnswerForAll(const v1::Evaluate& question, const PodInfo& pod, v1::Evaluation& answer);
   absl::Status AnswerForOne(const v1::HypotheticalNode& hypothetical, const PodInfo& pod,
                             v1::Evaluation& answer);
@@ -41,8 +43,8 @@ class ServedEvaluation {
   Plugin& plugin_;
   const ServedNodes& nodes_;
   NodeVerdicts verdicts_;
-  std::vector<NodeRow> rows_;     // all
-  std::vector<int64_t> scores_;   // by row
+  std::vector<NodeRow> rows_;     // that are still in question
+  std::vector<int64_t> scores_;   // of rows_
   std::vector<uint8_t> reasons_;  // by index: the position among the answer's reasons
 };
 

@@ -11,6 +11,7 @@
 #include "berth/framework/postfilter.h"
 #include "berth/framework/prefilter.h"
 #include "berth/framework/reserve.h"
+#include "remote/plugin/served_call.h"
 #include "remote/plugin/verdicts.h"
 
 namespace berth {
@@ -133,10 +134,10 @@ absl::Status ServedSession::PostFilter(const v1::PostFilter& question) {
   answer.set_id(question.id());
   auto* const plugin = As<PostFilterPlugin>();
   PostFilterResult result;
-  const Status status = plugin == nullptr
-                            ? Status::Unschedulable("")
-                            : plugin->PostFilter(current->state, *current->pod,
-                                                 SentStatuses(question.codes(), nodes_), result);
+  const Status status = plugin == nullptr ? Status::Unschedulable("") : GuardedCall([&] {
+    return plugin->PostFilter(current->state, *current->pod, SentStatuses(question.codes(), nodes_),
+                              result);
+  });
   WriteStatus(status, *answer.mutable_status());
   answer.set_nominated_node(result.nominated_node.value_or(""));
   for (const auto& victim : result.victims) answer.add_victim_uids(victim->uid());
@@ -150,7 +151,8 @@ std::shared_ptr<ServedSession::PodState> ServedSession::NewState(
   state->pod = std::move(pod);
   if (auto* const plugin = As<PreFilterPlugin>()) {
     PreFilterResult result;
-    plugin->PreFilter(state->state, *state->pod, nodes_.table(), result);
+    GuardedCall(
+        [&] { return plugin->PreFilter(state->state, *state->pod, nodes_.table(), result); });
   }
   return state;
 }
@@ -184,13 +186,16 @@ absl::Status ServedSession::Call(const v1::PodCall& call) {
   const std::string node = call.node();
   switch (call.point()) {
     case v1::CALL_RESERVE:
-      Answer(call.id(), As<ReservePlugin>() == nullptr
-                            ? Status::Success()
-                            : As<ReservePlugin>()->Reserve(pod->state, *pod->pod, node));
+      Answer(call.id(), As<ReservePlugin>() == nullptr ? Status::Success() : GuardedCall([&] {
+               return As<ReservePlugin>()->Reserve(pod->state, *pod->pod, node);
+             }));
       return absl::OkStatus();
     case v1::CALL_UNRESERVE:
       if (auto* const plugin = As<ReservePlugin>()) {
-        plugin->Unreserve(pod->state, *pod->pod, node);
+        GuardedCall([&] {
+          plugin->Unreserve(pod->state, *pod->pod, node);
+          return Status::Success();
+        });
       }
       Forget(*pod->pod);
       return absl::OkStatus();
@@ -199,20 +204,25 @@ absl::Status ServedSession::Call(const v1::PodCall& call) {
       return absl::OkStatus();
     case v1::CALL_POST_BIND:
       if (auto* const plugin = As<PostBindPlugin>()) {
-        plugin->PostBind(pod->state, *pod->pod, node);
+        GuardedCall([&] {
+          plugin->PostBind(pod->state, *pod->pod, node);
+          return Status::Success();
+        });
       }
       Forget(*pod->pod);
       return absl::OkStatus();
     case v1::CALL_PRE_BIND:
     case v1::CALL_BIND:  // they may block, several at once
       pool_->Run([this, pod, node, point = call.point(), id = call.id()] {
-        Status status;
-        if (point == v1::CALL_PRE_BIND && As<PreBindPlugin>() != nullptr) {
-          status = As<PreBindPlugin>()->PreBind(pod->state, *pod->pod, node);
-        } else if (point == v1::CALL_BIND && As<BindPlugin>() != nullptr) {
-          status = As<BindPlugin>()->Bind(pod->state, *pod->pod, node);
-        }
-        Answer(id, status);
+        Answer(id, GuardedCall([&] {
+                 if (point == v1::CALL_PRE_BIND && As<PreBindPlugin>() != nullptr) {
+                   return As<PreBindPlugin>()->PreBind(pod->state, *pod->pod, node);
+                 }
+                 if (point == v1::CALL_BIND && As<BindPlugin>() != nullptr) {
+                   return As<BindPlugin>()->Bind(pod->state, *pod->pod, node);
+                 }
+                 return Status::Success();
+               }));
       });
       return absl::OkStatus();
     default:
@@ -222,9 +232,9 @@ absl::Status ServedSession::Call(const v1::PodCall& call) {
 
 void ServedSession::Permit(uint64_t id, PodState& pod, const std::string& node) {
   absl::Duration timeout;
-  const Status status = As<PermitPlugin>() == nullptr
-                            ? Status::Success()
-                            : As<PermitPlugin>()->Permit(pod.state, *pod.pod, node, timeout);
+  const Status status = As<PermitPlugin>() == nullptr ? Status::Success() : GuardedCall([&] {
+    return As<PermitPlugin>()->Permit(pod.state, *pod.pod, node, timeout);
+  });
   if (status.IsWait()) handle_.NoteWaiting(pod.pod, node, plugin_->Name(), timeout);
   Answer(id, status, timeout);
 }

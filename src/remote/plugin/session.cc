@@ -43,9 +43,10 @@ grpc::Status Describe(v1::Plugin::Stub& stub, absl::Duration timeout, bool waits
 }
 
 absl::StatusOr<v1::Description> Describe(grpc::Channel& channel, v1::Plugin::Stub& stub,
-                                         const RemotePluginArgs& args, absl::Duration timeout) {
+                                         const RemotePluginArgs& args, absl::Duration timeout,
+                                         Patience patience) {
   v1::Description description;
-  grpc::Status status = Describe(stub, timeout, true, description);
+  grpc::Status status = Describe(stub, timeout, patience == Patience::kWaits, description);
   if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED &&
       channel.GetState(false) != GRPC_CHANNEL_READY) {
     // A call that waits does not learn why there is no connection.
@@ -55,7 +56,15 @@ absl::StatusOr<v1::Description> Describe(grpc::Channel& channel, v1::Plugin::Stu
   const std::string text = WireErrorText(status);
   const absl::StatusOr<WireAddress> address = WireAddress::Parse(args.address);
   if (!address.ok()) return address.status();
-  return absl::UnavailableError(absl::StrCat(text, TlsAdvice(text, *address, args.tls())));
+  const std::string advice = TlsAdvice(text, *address, args.tls());
+  if (status.error_code() == grpc::StatusCode::UNAVAILABLE && advice.empty()) {
+    return absl::UnavailableError(text);
+  }
+  return absl::FailedPreconditionError(absl::StrCat(text, advice));
+}
+
+absl::Status Refusal(absl::string_view error) {
+  return absl::FailedPreconditionError(absl::StrCat("it refuses its arguments: ", error));
 }
 
 // The number of the question that it answers, or 0.
@@ -75,11 +84,29 @@ uint64_t AnsweredId(const v1::FromPlugin& message) {
 }  // namespace
 
 absl::StatusOr<v1::Description> DescribeRemotePlugin(const RemotePluginArgs& args,
-                                                     absl::Duration timeout) {
+                                                     absl::Duration timeout, Patience patience) {
   const auto channel = ChannelOf(args);
   if (!channel.ok()) return channel.status();
   const auto stub = v1::Plugin::NewStub(*channel);
-  return Describe(**channel, *stub, args, timeout);
+  return Describe(**channel, *stub, args, timeout, patience);
+}
+
+absl::Status CheckStart(const RemotePluginArgs& args, const v1::Start& start,
+                        absl::Duration timeout) {
+  const auto channel = ChannelOf(args);
+  if (!channel.ok()) return channel.status();
+  const auto stub = v1::Plugin::NewStub(*channel);
+  grpc::ClientContext context;
+  context.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
+  v1::ToPlugin message;
+  *message.mutable_start() = start;
+  v1::FromPlugin answer;
+  const auto stream = stub->Session(&context);
+  const bool answered = stream->Write(message) && stream->Read(&answer);
+  context.TryCancel();
+  stream->Finish();
+  if (!answered || answer.started().error().empty()) return absl::OkStatus();
+  return Refusal(answer.started().error());
 }
 
 // gRPC calls the reactor's functions on its own threads; it writes one message at a time. The
@@ -159,7 +186,7 @@ class SessionKeeper::Stream final : public Session,
     }
     MutexLock lock(mutex_);
     if (started_->empty()) return absl::OkStatus();
-    return absl::FailedPreconditionError(absl::StrCat("it refuses its arguments: ", *started_));
+    return Refusal(*started_);
   }
 
   void AwaitBroken() {
@@ -353,7 +380,7 @@ absl::StatusOr<std::shared_ptr<SessionKeeper::Stream>> SessionKeeper::Connect() 
       std::min(std::max(options_.args.deadline * 10, absl::Seconds(1)), absl::Seconds(5));
   const auto stub = v1::Plugin::NewStub(*channel);
   const absl::StatusOr<v1::Description> description =
-      Describe(**channel, *stub, options_.args, timeout);
+      Describe(**channel, *stub, options_.args, timeout, Patience::kWaits);
   if (!description.ok()) return description.status();
   if (const auto read = ReadDescription(*description); !read.ok()) return read.status();
   if (const absl::Status same = CheckSamePlugin(options_.description, *description); !same.ok()) {

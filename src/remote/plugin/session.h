@@ -42,9 +42,18 @@ class Session {
   virtual bool is_broken() const = 0;
 };
 
-// Asks the process who it is. Blocks for at most `timeout`.
+enum class Patience { kWaits, kFailsAtOnce };  // where nobody listens
+// Asks the process who it is. Blocks for at most `timeout`, and half a second. Error: Unavailable
+// if nobody is there, InvalidArgument if a file of `args` is at fault, FailedPrecondition for the
+// rest.
 absl::StatusOr<v1::Description> DescribeRemotePlugin(const RemotePluginArgs& args,
-                                                     absl::Duration timeout);
+                                                     absl::Duration timeout,
+                                                     Patience patience = Patience::kWaits);
+
+// Whether the process refuses the arguments in `start`: begins a session and ends it. Error:
+// FailedPrecondition, with what it says. A process that does not answer refuses nothing.
+absl::Status CheckStart(const RemotePluginArgs& args, const v1::Start& start,
+                        absl::Duration timeout);
 
 // Keeps a session with the process, by a thread of its own: connects, checks that the process is
 // the plugin that was described, starts; when a session breaks it waits a little and connects

@@ -13,8 +13,7 @@ namespace {
 
 constexpr int kMostReasons = 250;  // of an evaluation: a byte each, and some are special
 constexpr int kMostReasonsOfStatus = 16;
-constexpr size_t kLongestReason = 4096;              // bytes
-constexpr int64_t kHighestScore = int64_t{1} << 53;  // so that sums and products do not overflow
+constexpr size_t kLongestReason = 4096;  // bytes
 
 absl::Status Bad(absl::string_view text) {
   return absl::InvalidArgumentError(absl::StrCat("its answer makes no sense: ", text));
@@ -107,9 +106,7 @@ absl::Status ReadScores(const v1::Evaluation& message, uint32_t nodes, Verdicts&
     return absl::OkStatus();
   }
   for (uint32_t i = 0; i < nodes; ++i) {
-    const int64_t score = NumberAt(message.scores(), i, width);
-    if (score > kHighestScore || score < -kHighestScore) return Bad("a score beyond 2^53");
-    verdicts.scores[i] = score;
+    verdicts.scores[i] = NumberAt(message.scores(), i, width);
   }
   return absl::OkStatus();
 }
@@ -128,6 +125,13 @@ absl::StatusOr<Verdicts> ReadEvaluation(const v1::Evaluation& message, uint32_t 
   if (!pre_filter.ok()) return pre_filter.status();
   if (pre_filter->IsWait()) return Bad("PreFilter says WAIT");
   verdicts.pre_filter = *std::move(pre_filter);
+
+  absl::StatusOr<Status> score_status = ReadStatus(message.score_status());
+  if (!score_status.ok()) return score_status.status();
+  if (!score_status->ok() && !score_status->IsError()) {
+    return Bad("a score_status that is neither SUCCESS nor ERROR");
+  }
+  verdicts.score_status = *std::move(score_status);
 
   if (!message.eligible().empty()) {
     if (message.eligible().size() != BitmapBytes(nodes)) return Bad("eligible has another length");

@@ -18,12 +18,13 @@ struct Verdicts {
   static constexpr uint8_t kFeasible = 255;
 
   uint64_t revision = 0;
-  Status status;      // Success, or what the whole evaluation failed with
-  Status pre_filter;  // Success, Skip or a rejection
+  Status status;        // Success, or what the whole evaluation failed with
+  Status pre_filter;    // Success, Skip, a rejection or an error
+  Status score_status;  // Success, or what Score alone failed with: `scores` do not count
   std::optional<std::vector<bool>> eligible;
   std::vector<uint8_t> reason_ids;  // position in `reasons`, or kFeasible
   std::vector<Status> reasons;
-  std::vector<int64_t> scores;
+  std::vector<int64_t> scores;  // as they came: whether they are in range is the caller's affair
 
   const Status& StatusOf(uint32_t index) const {
     static const Status& success = *new Status();

@@ -4,6 +4,7 @@
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
+#include <netdb.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -61,6 +62,13 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerCredentialsOf(con
   return grpc::SslServerCredentials(options);
 }
 
+sockaddr_un SocketAddress(const std::string& path) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
+  return address;
+}
+
 // Removes a socket on which nobody listens. What else is there stays: gRPC itself would remove a
 // socket whose server is still there.
 absl::Status FreePath(const std::string& path) {
@@ -69,9 +77,7 @@ absl::Status FreePath(const std::string& path) {
   if (!S_ISSOCK(found.st_mode)) {
     return absl::AlreadyExistsError(absl::StrCat(path, " is there already, and is no socket"));
   }
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
+  const sockaddr_un address = SocketAddress(path);
   const int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (probe < 0) return absl::ErrnoToStatus(errno, "socket");
   const int error =
@@ -83,6 +89,40 @@ absl::Status FreePath(const std::string& path) {
   if (error != ECONNREFUSED) return absl::ErrnoToStatus(error, path);
   unlink(path.c_str());
   return absl::OkStatus();
+}
+
+std::string BindError(int family, const sockaddr* address, socklen_t size) {
+  const int probe = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (probe < 0) return std::strerror(errno);
+  const int one = 1;
+  setsockopt(probe, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+  const bool listens = bind(probe, address, size) == 0 && listen(probe, 1) == 0;
+  std::string error = listens ? "" : std::strerror(errno);
+  close(probe);
+  return error;
+}
+
+// gRPC says it to its log alone: what the system says to one who tries the same.
+std::string WhyNotListening(const WireAddress& address) {
+  std::string error;
+  if (address.is_unix) {
+    const sockaddr_un path = SocketAddress(address.path);
+    error = BindError(AF_UNIX, reinterpret_cast<const sockaddr*>(&path), sizeof(path));
+    if (error.empty()) unlink(address.path.c_str());
+  } else {
+    addrinfo hints = {};
+    hints.ai_flags = AI_PASSIVE;
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* found = nullptr;
+    const int code =
+        getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
+    if (code != 0) return gai_strerror(code);
+    for (const addrinfo* each = found; each != nullptr && error.empty(); each = each->ai_next) {
+      error = BindError(each->ai_family, each->ai_addr, each->ai_addrlen);
+    }
+    freeaddrinfo(found);
+  }
+  return error.empty() ? "the reason is not known" : error;
 }
 
 }  // namespace
@@ -144,7 +184,8 @@ absl::StatusOr<std::unique_ptr<WireServer>> WireServer::Start(
   server->address_ = address;
   server->server_ = builder.BuildAndStart();
   if (server->server_ == nullptr || (!address.is_unix && port == 0)) {
-    return absl::UnavailableError(absl::StrCat("cannot listen on ", address.ToString()));
+    return absl::UnavailableError(
+        absl::StrCat("cannot listen on ", address.ToString(), ": ", WhyNotListening(address)));
   }
   if (address.is_unix) {
     if (chmod(address.path.c_str(), S_IRUSR | S_IWUSR) != 0) {

@@ -7,6 +7,8 @@
 
 #include <fstream>
 
+#include "absl/strings/str_replace.h"
+#include "absl/time/clock.h"
 #include "berth/columns/node_verdicts.h"
 #include "berth/testing/fake_handle.h"
 #include "tests/plugins/random_cluster.h"
@@ -17,6 +19,7 @@ namespace berth::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 struct ServedCase {
   std::string name;
@@ -257,6 +260,33 @@ TEST(RemotePlugin, IsNamedByTheConfiguration) {
               HasSubstr("cannot be served"));
 }
 
+// What is wrong with one field is said once: the process of a plugin without address is not asked.
+TEST(RemotePlugin, WhoseArgumentsAreAtFaultIsReportedOnce) {
+  const LoadedConfiguration loaded = ParseConfiguration(
+      RemoteProfile("unix:/run/x.sock", "failurePolicy: Nope, "), "config.yaml", RemoteRegistry());
+  EXPECT_EQ(loaded.problems.errors(), 1);
+  const auto simulation = Simulation::Create(
+      {.configuration = loaded.configuration, .registry = &RemoteRegistry(), .objects = {}});
+  EXPECT_TRUE(simulation.ok()) << simulation.status();
+}
+
+// To check a configuration that somebody sent: nobody listens at its address.
+TEST(RemotePlugin, CanBeCheckedByItsFieldsAlone) {
+  const auto trouble = [](const std::string& configuration) {
+    std::vector<PluginRegistration> plugins =
+        RemotePluginsIn(configuration, RemoteCheck::kFieldsOnly);
+    const Registry registry = BuiltinRegistry(std::move(plugins)).value();
+    LoadedConfiguration loaded = ParseConfiguration(configuration, "config.yaml", registry);
+    if (!loaded.problems.ok()) return std::string(loaded.problems.ToStatus().message());
+    const auto simulation = Simulation::Create(
+        {.configuration = std::move(loaded.configuration), .registry = &registry, .objects = {}});
+    return simulation.ok() ? "" : std::string(simulation.status().message());
+  };
+  EXPECT_EQ(trouble(RemoteProfile("unix:/run/nobody.sock")), "");
+  EXPECT_THAT(trouble(RemoteProfile("unix:/run/nobody.sock", "points: [queueSort], ")),
+              HasSubstr("cannot sort the queue"));
+}
+
 TEST(RemotePlugin, IsNoPartOfAProfileThatItDoesNotFit) {
   const auto trouble = [](const std::string& configuration) {
     const auto simulation = Simulate(configuration, {});
@@ -270,6 +300,35 @@ TEST(RemotePlugin, IsNoPartOfAProfileThatItDoesNotFit) {
   EXPECT_THAT(trouble(RemoteProfile(address, "points: [score], ")),
               HasSubstr("does not serve score"));
   EXPECT_THAT(trouble(RemoteProfile(address, "args: {size: 3}, ")), HasSubstr("takes none"));
+  EXPECT_THAT(trouble(absl::StrReplaceAll(
+                  RemoteProfile(address),
+                  {{"multiPoint:", "queueSort: {enabled: [{name: Remote}]}\n    multiPoint:"}})),
+              HasSubstr("a remote plugin cannot sort the queue"));
+  // It is there: to start it does not help.
+  const std::string no_file = trouble(
+      RemoteProfile("localhost:1", "caFile: /no/ca, certFile: /no/cert, keyFile: /no/key, "));
+  EXPECT_THAT(no_file, HasSubstr("cannot read /no/ca"));
+  EXPECT_THAT(no_file, Not(HasSubstr("start it")));
+}
+
+// What only the process itself can refuse is refused when the profile is made.
+TEST(RemotePlugin, IsNoPartOfAProfileWhoseArgumentsTheProcessRefuses) {
+  const std::string address = FreshAddress();
+  int made = 0;
+  ServedPlugin picky;
+  picky.registration = WithPlugin(
+      "Picky",
+      [&made](const PluginArgs&, Handle& handle) -> absl::StatusOr<std::unique_ptr<Plugin>> {
+        // The first is made by the server to describe it.
+        if (made++ > 0) return absl::InvalidArgumentError("no licence server");
+        return RemoteRegistry().Find("NodeUnschedulable")->factory(PluginArgs(), handle);
+      });
+  const auto server = PluginServer::Start(std::move(picky), {.address = address});
+  ASSERT_TRUE(server.ok()) << server.status();
+  const auto simulation = Simulate(RemoteProfile(address), {});
+  ASSERT_FALSE(simulation.ok());
+  EXPECT_THAT(simulation.status().message(),
+              HasSubstr("it refuses its arguments: no licence server"));
 }
 
 // The same checks, with what the process said when it was there.
@@ -294,7 +353,9 @@ TEST(RemotePlugin, IsCheckedByItsSavedDescriptionIfItCannotBeReached) {
     ASSERT_TRUE(said.ok()) << said.status();
     std::ofstream(file) << *said;
   }
+  const absl::Time begin = absl::Now();
   EXPECT_EQ(trouble("args: {size: 2}, "), "");
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(1));  // nobody listens, which is known at once
   EXPECT_THAT(trouble("args: {size: 0}, "), HasSubstr("size"));
   EXPECT_THAT(trouble("args: {size: 2, colour: red}, "), HasSubstr("colour"));
   EXPECT_THAT(trouble(""), HasSubstr("size"));

@@ -61,5 +61,16 @@ TEST(WireServer, HasHealthAndReflection) {
   EXPECT_THAT(*services, HasSubstr("grpc.health.v1.Health"));
 }
 
+TEST(WireServer, SaysWhyItCannotListen) {
+  const auto trouble = [](const std::string& address) {
+    const auto server = WireServer::Start(*WireAddress::Parse(address), {}, {});
+    return server.ok() ? "" : std::string(server.status().message());
+  };
+  EXPECT_THAT(trouble("unix:/no/such/folder/x.sock"), HasSubstr("No such file or directory"));
+  const auto server = WireServer::Start(*WireAddress::Parse("127.0.0.1:0"), {}, {});
+  ASSERT_TRUE(server.ok()) << server.status();
+  EXPECT_THAT(trouble((*server)->address().ToString()), HasSubstr("Address already in use"));
+}
+
 }  // namespace
 }  // namespace berth::testing

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Serves a scheduler plugin to Berth. A plugin is a subclass of Plugin: the methods that it overrides are the extension
-points that it serves. Calls of one session come one at a time.
+points that it serves. Calls of one session come one at a time. What they raise is an ERROR, and failurePolicy in the profile
+says what becomes of the pod.
 
     class Mine(Plugin):
         name, signature, depends_on = "example.com/mine", ["metadata.labels"], ["NodeLabels"]
@@ -13,10 +14,12 @@ import concurrent.futures
 import ipaddress
 import itertools
 import json
+import operator
 import os
 import queue
 import struct
 import sys
+import traceback
 
 import grpc
 
@@ -35,6 +38,12 @@ def unschedulable(reason):
 def unresolvable(reason):
     """Rejects; evicting pods does not help."""
     return v1.Status(code=v1.UNSCHEDULABLE_AND_UNRESOLVABLE, reasons=[reason])
+
+
+def failure(error):
+    """What an exception of a plugin becomes. Where it was raised is for whoever runs the plugin."""
+    traceback.print_exc()
+    return v1.Status(code=v1.ERROR, reasons=[repr(error)])
 
 
 def uid_of(pod):
@@ -85,7 +94,7 @@ class Plugin:
         None if nothing can be done here, a Status, or (node_name, [uids of pods there that are to be evicted])."""
 
     def score(self, pod, node):
-        """A number."""
+        """A whole number from 0 to 100; with a normalization, to 2**53. Not called for nodes that filter() rejects."""
 
     def reserve(self, pod, node_name):
         """None, or a Status."""
@@ -174,19 +183,31 @@ class Session:
             nodes = [self.hypothetical(question.hypothetical)]
         try:
             said = self.plugin.pre_filter(pod, self.nodes) if v1.PRE_FILTER in question.points else None
+            if isinstance(said, v1.Status) and said.code == v1.ERROR:
+                answer.status.CopyFrom(said)
+                return answer
             if isinstance(said, v1.Status):
-                (answer.status if said.code == v1.ERROR else answer.pre_filter).CopyFrom(said)
+                answer.pre_filter.CopyFrom(said)
             elif said is not None and not question.HasField("hypothetical"):  # which is one of these already
                 nodes = [node if node and node.name in said else None for node in nodes]
                 answer.eligible = bitmap(nodes)
             if v1.FILTER in question.points and not isinstance(said, v1.Status):
-                pack_verdicts([node and self.plugin.filter(pod, node) for node in nodes], answer)
+                statuses = [self.rejection(pod, node) if node else None for node in nodes]
+                pack_verdicts(statuses, answer)
+                nodes = [None if status else node for node, status in zip(nodes, statuses)]
+        except Exception as error:  # failurePolicy says what becomes of the pod; others go on
+            answer.status.CopyFrom(failure(error))
+            return answer
+        try:
             if v1.SCORE in question.points:
-                pack_scores([node and self.plugin.score(pod, node) or 0 for node in nodes], answer)
-        except Exception as error:  # the pod's cycle fails with it; others go on
-            answer.status.code = v1.ERROR
-            answer.status.reasons.append(repr(error))
+                pack_scores([self.plugin.score(pod, node) if node else 0 for node in nodes], answer)
+        except Exception as error:  # the verdicts count
+            answer.score_status.CopyFrom(failure(error))
         return answer
+
+    def rejection(self, pod, node):
+        status = self.plugin.filter(pod, node)
+        return None if status is None or status.code == v1.SUCCESS else status
 
     def post_filter(self, question):
         result = v1.PostFilterResult(id=question.id)
@@ -198,7 +219,7 @@ class Session:
             else:
                 result.status.CopyFrom(said or v1.Status(code=v1.UNSCHEDULABLE))
         except Exception as error:
-            result.status.CopyFrom(v1.Status(code=v1.ERROR, reasons=[repr(error)]))
+            result.status.CopyFrom(failure(error))
         return result
 
     def hypothetical(self, change):
@@ -218,7 +239,7 @@ class Session:
             if isinstance(said, tuple):
                 result.wait_milliseconds, said = int(said[0] * 1000), v1.Status(code=v1.WAIT)
         except Exception as error:
-            said = v1.Status(code=v1.ERROR, reasons=[repr(error)])
+            said = failure(error)
         if call.id == 0:
             return None
         if said is not None:
@@ -253,6 +274,7 @@ def bitmap(values):
 
 def pack_scores(scores, answer):
     """Scores by node index."""
+    scores = [operator.index(score) for score in scores]  # no None, and nothing with a fraction
     if not any(scores):
         return
     if all(-128 <= score < 128 for score in scores):

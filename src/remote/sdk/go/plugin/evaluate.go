@@ -4,17 +4,45 @@ package plugin
 
 import (
 	"encoding/binary"
+	"fmt"
+	"log"
+	"runtime/debug"
 	"slices"
 	"strings"
 
+	"berth.dev/plugin/api"
 	v1 "berth.dev/plugin/v1"
 )
 
 const mostReasons = 250
 
-// Evaluate asks the hooks about one node after another and packs what they say.
+// recovered makes a panic of a hook, which is recover()'s argument, an ERROR; nil if there was none. Where it was is logged
+// for whoever runs the plugin.
+func recovered(panicked any) *Status {
+	if panicked == nil {
+		return nil
+	}
+	log.Printf("plugin: panic: %v\n%s", panicked, debug.Stack())
+	return &Status{v1.Code_ERROR, []string{fmt.Sprintf("panic: %v", panicked)}}
+}
+
+// Evaluate asks the hooks about one node after another and packs what they say. What panics is an ERROR; in Score, of the
+// scores alone.
 func Evaluate(hooks *Hooks, nodes *Nodes, question *v1.Evaluate) *v1.Evaluation {
 	answer := &v1.Evaluation{Id: question.Id, Revision: question.Revision}
+	if status := judge(hooks, nodes, question, answer); status != nil {
+		return &v1.Evaluation{Id: question.Id, Revision: question.Revision, Status: status.message()}
+	}
+	return answer
+}
+
+// judge returns what PreFilter or Filter failed with.
+func judge(hooks *Hooks, nodes *Nodes, question *v1.Evaluate, answer *v1.Evaluation) (failed *Status) {
+	defer func() {
+		if status := recovered(recover()); status != nil {
+			failed = status
+		}
+	}()
 	all := nodes.All
 	if question.Hypothetical != nil {
 		all = []*Node{nodes.hypothetical(question.Hypothetical)}
@@ -24,8 +52,7 @@ func Evaluate(hooks *Hooks, nodes *Nodes, question *v1.Evaluate) *v1.Evaluation 
 		eligible, status := hooks.PreFilter(question.Pod, nodes)
 		answer.PreFilter = status.message()
 		if status != nil && status.Code == v1.Code_ERROR {
-			answer.Status, answer.PreFilter = status.message(), nil
-			return answer
+			return status
 		}
 		filter = filter && status == nil
 		if eligible != nil && question.Hypothetical == nil { // which is one of these already
@@ -35,24 +62,23 @@ func Evaluate(hooks *Hooks, nodes *Nodes, question *v1.Evaluate) *v1.Evaluation 
 	}
 	score := hooks.Score != nil && slices.Contains(question.Points, v1.Point_SCORE)
 	if !filter && !score {
-		return answer
+		return nil
 	}
 	packer := packer{answer: answer, nodes: len(all)}
-	for index, node := range all {
-		if node == nil {
-			continue
-		}
-		if filter {
-			if status := hooks.Filter(question.Pod, node); status != nil {
+	if filter {
+		for index, node := range all {
+			if node == nil {
+				continue
+			}
+			if status := hooks.Filter(question.Pod, node); status != nil && status.Code != v1.Code_SUCCESS {
 				packer.reject(index, status)
-				continue // its score would not count
 			}
 		}
-		if score {
-			packer.score(index, hooks.Score(question.Pod, node))
-		}
 	}
-	return answer
+	if score {
+		packer.scoreAll(hooks, question.Pod, all)
+	}
+	return nil
 }
 
 // only has nil in place of the nodes that are not named.
@@ -122,6 +148,22 @@ func (p *packer) positionOf(status *Status) byte {
 		p.answer.Reasons = append(p.answer.Reasons, status.message())
 	}
 	return position
+}
+
+// scoreAll asks for the scores of the nodes that are not rejected: others would not count. A panic ends the scores, and the
+// verdicts count.
+func (p *packer) scoreAll(hooks *Hooks, pod *api.Pod, all []*Node) {
+	defer func() {
+		if status := recovered(recover()); status != nil {
+			p.answer.ScoreStatus, p.answer.Scores, p.answer.ScoreWidth = status.message(), nil, 0
+		}
+	}()
+	for index, node := range all {
+		if node == nil || (p.last != nil && p.answer.Rejected[index/8]>>(index%8)&1 == 1) {
+			continue
+		}
+		p.score(index, hooks.Score(pod, node))
+	}
 }
 
 // score writes bytes as long as all fit into one each.

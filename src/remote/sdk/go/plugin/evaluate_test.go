@@ -107,3 +107,55 @@ func TestPreFilterNamesNodes(t *testing.T) {
 		t.Fatalf("%d nodes were filtered, %v are eligible", asked, answer.Eligible)
 	}
 }
+
+// A hook that panics fails its call and no other one: of Score, the verdicts count.
+func TestAPanicIsAnError(t *testing.T) {
+	nodes := &Nodes{}
+	for i := 0; i < 3; i++ {
+		nodes.All = append(nodes.All, &Node{Object: &api.Node{Metadata: &api.ObjectMeta{Name: proto.String(fmt.Sprint("n", i))}}})
+	}
+	scored := []string{}
+	hooks := &Hooks{
+		Filter: func(_ *api.Pod, node *Node) *Status {
+			if node.Name() == "n1" {
+				return Unschedulable("n1")
+			}
+			return &Status{Code: v1.Code_SUCCESS}
+		},
+		Score: func(_ *api.Pod, node *Node) int64 {
+			scored = append(scored, node.Name())
+			if node.Name() == "n2" {
+				panic("no score")
+			}
+			return 7
+		},
+	}
+	answer := Evaluate(hooks, nodes, &v1.Evaluate{Points: hooks.points()})
+	if answer.Status != nil || answer.ScoreStatus.GetCode() != v1.Code_ERROR || answer.ScoreStatus.Reasons[0] != "panic: no score" {
+		t.Fatalf("a panic of Score: %v", answer)
+	}
+	if !bytes.Equal(answer.Rejected, []byte{1 << 1}) || answer.Scores != nil || fmt.Sprint(scored) != "[n0 n2]" {
+		t.Fatalf("a panic of Score: %v, asked for %v", answer, scored)
+	}
+	hooks.Filter = func(*api.Pod, *Node) *Status { panic("no verdict") }
+	answer = Evaluate(hooks, nodes, &v1.Evaluate{Points: hooks.points()})
+	if answer.Status.GetCode() != v1.Code_ERROR || answer.Rejected != nil || answer.Scores != nil {
+		t.Fatalf("a panic of Filter: %v", answer)
+	}
+	hooks.PostFilter = func(*api.Pod, *Nodes, []byte) (string, []string, *Status) { panic("no plan") }
+	if said := postFilter(hooks, nodes, &v1.PostFilter{Id: 5}).GetPostFilter(); said.Id != 5 || said.Status.Code != v1.Code_ERROR {
+		t.Fatalf("a panic of PostFilter: %v", said)
+	}
+	for _, point := range []v1.PodPoint{v1.PodPoint_CALL_RESERVE, v1.PodPoint_CALL_PERMIT, v1.PodPoint_CALL_PRE_BIND, v1.PodPoint_CALL_BIND} {
+		panics := func(*api.Pod, string) *Status { panic("no call") }
+		hooks.Reserve, hooks.PreBind, hooks.Bind = panics, panics, panics
+		hooks.Permit = func(*api.Pod, string) (int64, *Status) { panic("no call") }
+		said := make(chan *v1.FromPlugin, 2)
+		call(hooks, &v1.PodCall{Id: 6, Point: point}, func(message *v1.FromPlugin) { said <- message })
+		if result := (<-said).GetCall(); result.Id != 6 || result.Status.Code != v1.Code_ERROR {
+			t.Fatalf("a panic at %v: %v", point, result)
+		}
+	}
+	hooks.Unreserve = func(*api.Pod, string) { panic("no call") }
+	call(hooks, &v1.PodCall{Point: v1.PodPoint_CALL_UNRESERVE}, func(*v1.FromPlugin) { t.Fatal("nobody waits for an answer") })
+}

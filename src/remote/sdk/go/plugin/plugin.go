@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package plugin serves a scheduler plugin to Berth. A plugin is a value of type Hooks: the functions that it has are
-// the extension points that it serves. Calls of one session come one at a time, but for PreBind and Bind.
+// the extension points that it serves. Calls of one session come one at a time, but for PreBind and Bind. A panic of a hook is
+// an ERROR of that call, and failurePolicy in the profile says what becomes of the pod; the process goes on.
 //
 //	plugin.Serve(address, plugin.Description{Name: "example.com/mine"}, func(s plugin.Session) (*plugin.Hooks, error) {
 //		return &plugin.Hooks{Filter: func(pod *api.Pod, node *plugin.Node) *plugin.Status { ... }}, nil

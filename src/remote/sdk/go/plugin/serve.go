@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"log"
 	"net"
@@ -134,6 +135,16 @@ func (s *service) Describe(context.Context, *v1.DescribeRequest) (*v1.Descriptio
 	return s.description, nil
 }
 
+// make is the factory; a panic refuses the arguments, as an error does.
+func (s *service) make(session Session) (hooks *Hooks, err error) {
+	defer func() {
+		if status := recovered(recover()); status != nil {
+			err = errors.New(status.Reasons[0])
+		}
+	}()
+	return s.factory(session)
+}
+
 func (s *service) Session(stream v1.Plugin_SessionServer) error {
 	first, err := stream.Recv()
 	if err != nil {
@@ -149,7 +160,7 @@ func (s *service) Session(stream v1.Plugin_SessionServer) error {
 		defer writing.Unlock()
 		_ = stream.Send(message) // the next Recv says what is wrong
 	}
-	hooks, err := s.factory(Session{
+	hooks, err := s.make(Session{
 		Plugin: start.Plugin, Profile: start.Profile, Arguments: []byte(start.ArgumentsJson),
 		Invalidate: func() {
 			send(&v1.FromPlugin{Message: &v1.FromPlugin_Invalidate{Invalidate: &v1.Invalidate{}}})
@@ -188,8 +199,15 @@ func (s *service) Session(stream v1.Plugin_SessionServer) error {
 func postFilter(hooks *Hooks, nodes *Nodes, question *v1.PostFilter) *v1.FromPlugin {
 	result := &v1.PostFilterResult{Id: question.Id, Status: Unschedulable("").message()}
 	if hooks.PostFilter != nil {
-		node, victims, status := hooks.PostFilter(question.Pod, nodes, question.Codes)
-		result.NominatedNode, result.VictimUids, result.Status = node, victims, status.message()
+		func() {
+			defer func() {
+				if status := recovered(recover()); status != nil {
+					result.Status = status.message()
+				}
+			}()
+			node, victims, status := hooks.PostFilter(question.Pod, nodes, question.Codes)
+			result.NominatedNode, result.VictimUids, result.Status = node, victims, status.message()
+		}()
 	}
 	return &v1.FromPlugin{Message: &v1.FromPlugin_PostFilter{PostFilter: result}}
 }
@@ -199,13 +217,21 @@ func call(hooks *Hooks, call *v1.PodCall, send func(*v1.FromPlugin)) {
 		send(&v1.FromPlugin{Message: &v1.FromPlugin_Call{
 			Call: &v1.CallResult{Id: call.Id, Status: status.message(), WaitMilliseconds: wait}}})
 	}
+	// A panic is an ERROR; of a call that nobody waits for, it is logged.
+	guard := func() {
+		if status := recovered(recover()); status != nil && call.Id != 0 {
+			answer(0, status)
+		}
+	}
 	ask := func(hook func(*api.Pod, string) *Status) {
 		if hook == nil {
 			answer(0, nil)
 			return
 		}
+		defer guard()
 		answer(0, hook(call.Pod, call.Node))
 	}
+	defer guard()
 	switch call.Point {
 	case v1.PodPoint_CALL_RESERVE:
 		ask(hooks.Reserve)
