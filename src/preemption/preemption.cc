@@ -109,9 +109,9 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
       .scores = rules.OrderedScores(),
       .budgets = *budgets_};
   // The pruned search finds the best candidate only, and uses what plugins declared.
-  const bool all =
+  const bool needs_full_search =
       state.full_evaluation() || !query.scores.empty() || ExtendersDecide(handle_, pod);
-  CandidateSearch& search = all ? *full_ : static_cast<CandidateSearch&>(*pruned_);
+  CandidateSearch& search = needs_full_search ? *full_ : static_cast<CandidateSearch&>(*pruned_);
   std::optional<SearchResult> found = search.Find(query, state.work_budget());
   if (!found.has_value()) return Status::Unschedulable("the search for victims has yielded");
 

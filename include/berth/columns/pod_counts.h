@@ -66,9 +66,9 @@ struct MinimumPods {
   static constexpr int64_t kNone = std::numeric_limits<int32_t>::max();  // no such domain
 
   int64_t domains = 0;       // all of them
-  int64_t pods = kNone;      // that those with the fewest have
+  int64_t pods = kNone;      // that those with the minimum have
   int64_t with_minimum = 0;  // how many domains have so few
-  int64_t next = kNone;      // the fewest pods of the others
+  int64_t next = kNone;      // the minimum pods of the others
 
   // There is one more domain, with so many pods.
   void Include(int64_t of_domain) {
@@ -91,12 +91,12 @@ struct MinimumPods {
 // returned may be read by any thread within the cycle.
 class PodCounts {
  public:
-  // By row. Counted along once asked for.
+  // By row. Kept up to date once asked for.
   absl::Span<const int64_t> of_rows() const;
   // Of one row; costs no memory.
   int64_t of_row(NodeRow row) const { return of_slots_.at(slots_->slot_of_row[row]); }
   // By index in `column`, which is one of the table's. Pods on nodes without the label are counted
-  // under the value that says so. Counted along once asked for.
+  // under the value that says so. Kept up to date once asked for.
   absl::Span<const int64_t> of_domains(const LabelColumn& column) const;
   // How many of the nodes whose pods are counted are in each domain.
   absl::Span<const int> nodes_of_domains(const LabelColumn& column) const;
@@ -104,8 +104,8 @@ class PodCounts {
   int64_t total() const { return total_; }
   int64_t total_labelled(const LabelColumn& column) const;
   bool any_labelled(const LabelColumn& column) const;  // whether total_labelled() is above 0
-  // Where they are the fewest, of the domains with such a node. Counted along once asked for.
-  MinimumPods fewest(const LabelColumn& column) const;
+  // Their minimum over the domains with such a node. Kept up to date once asked for.
+  MinimumPods minimum(const LabelColumn& column) const;
 
   // For callers that keep something by domain: of_domains() as it is now.
   struct Version {
