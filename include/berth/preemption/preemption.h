@@ -161,10 +161,6 @@ std::vector<PreemptionRules::CandidateScore> DefaultCandidateScores();
 std::vector<int> BestCandidates(absl::Span<const PreemptionCandidate> candidates,
                                 absl::Span<const PreemptionRules::CandidateScore> scores);
 
-class CandidateSearch;
-class FollowedBudgets;
-class PrunedSearch;
-
 // Preemption by rules. A PostFilter plugin keeps one, because it keeps what the search found out
 // for other pods. Scheduling thread.
 class Preemption {
@@ -187,10 +183,10 @@ class Preemption {
   const DisruptionBudgets& budgets();
 
  private:
+  struct Parts;
+
   Handle& handle_;
-  std::shared_ptr<FollowedBudgets> budgets_;  // one a scheduler
-  std::unique_ptr<CandidateSearch> full_;
-  std::unique_ptr<PrunedSearch> pruned_;
+  const std::unique_ptr<Parts> parts_;
 };
 
 // --- Parts that rules share ---
