@@ -85,15 +85,15 @@ struct MinimumPods {
   }
 };
 
-// Of all nodes, or of those in a NodeScope: then pods on others are counted nowhere. Kept in step
-// with the table by PodTable, from which it comes. Spans are valid until the table changes.
-// Threads: asked from the scheduling thread only, in PreFilter, PreScore and the like; what it
-// returned may be read by any thread within the cycle.
+// Counts the pods of all nodes, or of those in a NodeScope: then pods on others are counted
+// nowhere. PodTable, from which it comes, keeps it up to date with the table. Spans are valid until
+// the table changes. Threads: asked from the scheduling thread only, in PreFilter, PreScore and the
+// like; what it returned may be read by any thread within the cycle.
 class PodCounts {
  public:
   // By row. Kept up to date once asked for.
   absl::Span<const int64_t> of_rows() const;
-  // Of one row; costs no memory.
+  // The count of one row; costs no memory.
   int64_t of_row(NodeRow row) const { return of_slots_.at(slots_->slot_of_row[row]); }
   // By index in `column`, which is one of the table's. Pods on nodes without the label are counted
   // under the value that says so. Kept up to date once asked for.
@@ -122,7 +122,7 @@ class PodCounts {
   std::optional<absl::Span<const Change>> ChangesSince(const LabelColumn& column,
                                                        const Version& version) const;
 
-  // The same for callers that keep something by row: pods came to the nodes of these rows, or went,
+  // Changes for callers that keep something by row: pods came to the nodes of these rows, or went,
   // a row once for each change. Recorded from the first call on. The caller follows row moves.
   Version row_version() const;
   std::optional<absl::Span<const NodeRow>> RowsSince(const Version& version) const;
@@ -136,7 +136,7 @@ class PodCounts {
 
   // --- For PodTable ---
 
-  // Of the nodes in `nodes`; null: of all.
+  // Counts on the nodes in `nodes`; null: on all.
   explicit PodCounts(const NodeSlots& slots, std::shared_ptr<const NodeSet> nodes = nullptr);
   PodCounts(PodCounts&&) noexcept;
   ~PodCounts();
@@ -158,7 +158,7 @@ class PodCounts {
   int64_t total_ = 0;
   mutable std::vector<int64_t> of_rows_;
   mutable uint64_t rows_version_ = 0;  // of the order; 0 if never asked for
-  // Of the columns that were asked for.
+  // One for each column that was asked for.
   mutable std::vector<std::unique_ptr<Domains>> domains_;
   mutable std::unique_ptr<ChangeJournal<NodeRow>> changed_rows_;  // once asked for
 };

@@ -89,8 +89,8 @@ struct DomainRejection {
 
 struct DomainRule {
   DomainLimit limit;
-  DomainRejection otherwise;  // of nodes in a domain that is not within the limit
-  // Of nodes that are in no domain. Absent: they take the pod.
+  DomainRejection otherwise;  // for nodes in a domain that is not within the limit
+  // The rejection of nodes that are in no domain. Absent: they take the pod.
   std::optional<DomainRejection> without_key = std::nullopt;
 };
 
