@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "berth/columns/node_verdicts.h"
+#include "berth/framework/filter.h"
 #include "berth/simulation.h"
 #include "gmock/gmock.h"
 #include "tests/engine/gang_cluster.h"
@@ -377,7 +379,7 @@ class AcceptsTooManyRows final : public Plugin, public FilterPlugin {
  public:
   absl::string_view Name() const override { return "AcceptsTooManyRows"; }
   Status Filter(const CycleState&, const PodInfo&, const NodeInfo& node) const override {
-    return node.name() == "a" ? Status::Unschedulable("not that one") : Status::Success();
+    return node.name().view() == "a" ? Status::Unschedulable("not that one") : Status::Success();
   }
   Status FilterNodes(const CycleState&, const PodInfo&, const NodeTable&,
                      NodeVerdicts&) const override {
