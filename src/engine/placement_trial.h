@@ -94,7 +94,9 @@ class PlacementTrial : private PlacementWatch {
   std::vector<MemberRun> PartRuns(const NodePlacement& placement);
   bool Start(AttemptResult other);
   void Fail();
-  bool WouldHaveRoomIfEmpty(const NodePlacement& placement) const;
+  bool WouldHaveRoom(const NodePlacement& placement, int32_t below) const;
+  std::vector<Candidate> ToEvictIn(const std::vector<Candidate>& candidates) const;
+  void TryToEvictIn(const Candidate& candidate, AttemptResult& other);
   std::string Finding(const Candidate& best) const;
   AttemptResult FailureOf(const std::string& text) const;
   void Explain(const Candidate& best, AttemptResult& other) const;

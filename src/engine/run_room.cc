@@ -19,7 +19,7 @@ constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
 }  // namespace
 
 RunRoom::RunRoom(const Framework& framework, const NodeTable& nodes, const MemberRun& run)
-    : nodes_(nodes) {
+    : nodes_(&nodes) {
   for (const PodPtr& pod : run.pods) {
     const auto known = absl::c_find_if(kinds_, [&](const Kind& kind) {
       return pod->SharesSpec(*kind.pods.front()) ||
@@ -35,8 +35,8 @@ RunRoom::RunRoom(const Framework& framework, const NodeTable& nodes, const Membe
 
 int64_t RunRoom::RoomFor(const Kind& kind, const NodePlacement* placement) const {
   if (!kind.need.has_value()) return kAny;
-  return placement == nullptr ? Room(kind.need->needed, nodes_, kAny)
-                              : Room(kind.need->needed, nodes_, placement->rows, kAny);
+  return placement == nullptr ? Room(kind.need->needed, *nodes_, kAny)
+                              : Room(kind.need->needed, *nodes_, placement->rows, kAny);
 }
 
 RunRoom::Sums RunRoom::Beside(const NodePlacement* placement) const {
@@ -58,8 +58,8 @@ int64_t RunRoom::IfEmpty(const NodePlacement* placement) const {
     const auto pods = static_cast<int64_t>(kind.pods.size());
     members += !kind.need.has_value() ? pods
                : placement == nullptr
-                   ? RoomIfEmpty(kind.need->needed, nodes_, pods)
-                   : RoomIfEmpty(kind.need->needed, nodes_, placement->rows, pods);
+                   ? RoomIfEmpty(kind.need->needed, *nodes_, pods)
+                   : RoomIfEmpty(kind.need->needed, *nodes_, placement->rows, pods);
   }
   return members;
 }

@@ -40,7 +40,7 @@ class RunRoom {
   };
   int64_t RoomFor(const Kind& kind, const NodePlacement* placement) const;
 
-  const NodeTable& nodes_;
+  const NodeTable* nodes_;
   absl::InlinedVector<Kind, 2> kinds_;
 };
 

@@ -26,7 +26,8 @@ class RunSearch {
         transaction_(cluster, result.placed),
         left_(runs_.size() + 1, 0) {
     for (size_t i = runs_.size(); i-- > 0;) left_[i] = left_[i + 1] + runs_[i].pods.size();
-    for (const MemberRun& run : runs_) rooms_.emplace_back(*request.framework, cluster.nodes(), run);
+    for (const MemberRun& run : runs_)
+      rooms_.emplace_back(*request.framework, cluster.nodes(), run);
   }
 
   RunsOutcome Run() {
@@ -153,8 +154,7 @@ std::vector<const NodePlacement*> PlacementsByRoom(const MemberRun& run, const R
 RunsOutcome PlaceRuns(AttemptRequest& request, const std::vector<MemberRun>& runs,
                       ClusterState& cluster, PodScheduler& pod_scheduler, AttemptResult& result) {
   const NodePlacement* const outer = request.placement;
-  const RunsOutcome outcome =
-      RunSearch(request, runs, cluster, pod_scheduler, result).Run();
+  const RunsOutcome outcome = RunSearch(request, runs, cluster, pod_scheduler, result).Run();
   request.placement = outer;
   if (outcome != RunsOutcome::kExhausted || request.watch != nullptr ||
       AnyOrderIsAsGood(request, runs, cluster)) {

@@ -52,9 +52,8 @@ RunSpace::RunSpace(const AttemptRequest& request, const std::vector<MemberRun>& 
 std::vector<bool> RunSpace::MayUse(int run) const {
   std::vector<bool> may(nodes().size(), false);
   for (const NodePlacement* const placement : runs_[run].placements) {
-    const bool holds_all = absl::c_all_of(rows_[run], [&](NodeRow row) {
-      return absl::c_binary_search(placement->rows, row);
-    });
+    const bool holds_all = absl::c_all_of(
+        rows_[run], [&](NodeRow row) { return absl::c_binary_search(placement->rows, row); });
     if (!holds_all) continue;
     for (const NodeRow row : placement->rows) may[row] = true;
   }
