@@ -158,6 +158,7 @@ bool GroupPreemption::Draft::Evict(const PodPtr& preemptor, const PostFilterResu
   const NodeRow row = cluster_.nodes().FindRow(node_name);
   if (row >= 0 && pod_scheduler_.PlaceOn(request_, preemptor, row, trial_)) {
     transaction_.Nominate(preemptor, "");
+    evicts_ = true;
     return true;
   }
   transaction_.RollBackTo(before);
@@ -351,7 +352,11 @@ std::vector<MemberRun> PartsAsRuns(const AttemptRequest& request) {
 // Returns whether it is a plan.
 bool GroupPreemption::MakeDraft(const AttemptRequest& request, Way way,
                                 const std::vector<MemberRun>& runs, Draft& draft) {
-  if (way == Way::kInRuns) return draft.PlaceRunsByEvicting(runs) && draft.SpareVictims();
+  if (way == Way::kCheapestRunsFirst || way == Way::kHardestRunsFirst) {
+    const auto run_order = way == Way::kCheapestRunsFirst ? Draft::RunOrder::kCheapestFirst
+                                                          : Draft::RunOrder::kHardestFirst;
+    return draft.PlaceRunsByEvicting(runs, run_order) && draft.SpareVictims();
+  }
   std::vector<PodPtr> order(request.pods.begin(), request.pods.end());
   if (way == Way::kWhoFitsFirst) {
     draft.PlaceWhoFits(order);
@@ -395,7 +400,7 @@ void GroupPreemption::PlanInWays(const AttemptRequest& request, absl::Span<const
     }
     gives_up = draft.gives_up();
     retry_at = std::min(retry_at, draft.retry_at());
-    if (draft.evicts()) most = std::max(most, draft.placed());
+    if (draft.evicts()) most = std::max(most, draft.most_placed());
     if (!draft.evicts()) break;  // no more would go in another order
   }
   if (most > 0) {
@@ -414,15 +419,21 @@ void GroupPreemption::PlanInWays(const AttemptRequest& request, absl::Span<const
 }
 
 void GroupPreemption::Plan(const AttemptRequest& request, AttemptResult& result) {
-  if (request.quorum.has_parts()) return PlanRuns(request, PartsAsRuns(request), result);
   // Those that fit first leave the least to be evicted; if they are in the way of the others, the
   // hardest are first.
-  PlanInWays(request, {Way::kWhoFitsFirst, Way::kHardestFirst}, {}, result);
+  if (!request.quorum.has_parts()) {
+    return PlanInWays(request, {Way::kWhoFitsFirst, Way::kHardestFirst}, {}, result);
+  }
+  std::vector<Way> ways = {Way::kCheapestRunsFirst, Way::kHardestRunsFirst};
+  // Where all have to start, members of different parts may take turns.
+  const bool all = request.minimum == static_cast<int>(request.pods.size());
+  if (all) ways.push_back(Way::kHardestFirst);
+  PlanInWays(request, ways, PartsAsRuns(request), result);
 }
 
 void GroupPreemption::PlanRuns(const AttemptRequest& request, const std::vector<MemberRun>& runs,
                                AttemptResult& result) {
-  PlanInWays(request, {Way::kInRuns}, runs, result);
+  PlanInWays(request, {Way::kCheapestRunsFirst, Way::kHardestRunsFirst}, runs, result);
 }
 
 }  // namespace berth

@@ -42,12 +42,15 @@ class GroupPreemption::Draft {
   // Each run, with or without evictions, in the one of its placements where the least important
   // have to go; or, if the group starts without it, in none. Returns whether the group is whole.
   // `runs` outlives this.
-  bool PlaceRunsByEvicting(const std::vector<MemberRun>& runs);
+  enum class RunOrder : uint8_t { kCheapestFirst, kHardestFirst };
+  bool PlaceRunsByEvicting(const std::vector<MemberRun>& runs, RunOrder order);
   // Puts back whoever can stay while every member has its place, the most important first.
   // Returns whether the group is whole still.
   bool SpareVictims();
 
-  bool evicts() const { return !victims_.empty(); }
+  // Whether somebody would go, in whatever was tried.
+  bool evicts() const { return evicts_; }
+  int most_placed() const { return trial_.most_placed; }
   int placed() const { return static_cast<int>(trial_.placed.size()); }
   int cycles() const { return trial_.cycles; }
   int post_filters() const { return trial_.post_filters; }
@@ -108,7 +111,7 @@ class GroupPreemption::Draft {
     const NodePlacement* chosen = nullptr;  // if it is placed
     bool is_placed = false;
   };
-  void SortRuns();
+  void SortRuns(RunOrder order);
   void ListMembers();
   bool IsNominatedTo(const PodInfo& pod, const NodePlacement* placement) const;
   std::vector<Run> runs_;                            // in the order in which they are tried
@@ -125,6 +128,7 @@ class GroupPreemption::Draft {
   AttemptResult trial_;
   Transaction transaction_;
   std::vector<Victim> victims_;
+  bool evicts_ = false;
   bool gives_up_ = false;
   absl::Time retry_at_ = absl::InfiniteFuture();
 };

@@ -23,7 +23,8 @@ bool GroupPreemption::Draft::IsNominatedTo(const PodInfo& pod,
   return row >= 0 && (placement == nullptr || absl::c_binary_search(placement->rows, row));
 }
 
-bool GroupPreemption::Draft::PlaceRunsByEvicting(const std::vector<MemberRun>& runs) {
+bool GroupPreemption::Draft::PlaceRunsByEvicting(const std::vector<MemberRun>& runs,
+                                                 RunOrder order) {
   const std::vector<const NodePlacement*> anywhere = {request_.placement};
   if (absl::c_any_of(runs, [&](const MemberRun& run) { return run.placements != anywhere; })) {
     in_runs_ = &runs;
@@ -35,7 +36,7 @@ bool GroupPreemption::Draft::PlaceRunsByEvicting(const std::vector<MemberRun>& r
         absl::c_any_of(run.pods, [&](const PodPtr& pod) { return IsNominatedTo(*pod, nullptr); });
   }
   ListMembers();
-  SortRuns();
+  SortRuns(order);
   ListMembers();
   return PlaceRunsFrom(0, nullptr, 0);
 }
@@ -56,28 +57,34 @@ void GroupPreemption::Draft::ListMembers() {
   }
 }
 
-// Those for which room is held first. Of parts of a group, of which not all may have to start, the
-// cheapest then.
-void GroupPreemption::Draft::SortRuns() {
-  std::vector<std::pair<std::optional<VictimsCost>, size_t>> by_cost;
+// Those for which room is held first. Then the cheapest, since of the parts of a group not all may
+// have to start; or those of which some member has the fewest places.
+void GroupPreemption::Draft::SortRuns(RunOrder order) {
+  struct Rank {
+    bool has_place = false;
+    VictimsCost cost;
+    int64_t places = 0;
+  };
+  std::vector<std::pair<Rank, size_t>> ranks;
   for (size_t i = 0; i < runs_.size(); ++i) {
-    std::optional<VictimsCost> cost;
-    if (request_.quorum.has_parts() && !runs_[i].is_nominated) {
+    Rank rank;
+    if (order == RunOrder::kHardestFirst) {
+      rank = {true, {}, runs_[i].room.FewestIfEmpty(request_.placement)};
+    } else if (request_.quorum.has_parts() && !runs_[i].is_nominated) {
       const std::vector<Option> options = OptionsOf(i, nullptr, 0);
-      if (!options.empty()) cost = options.front().cost;
+      if (!options.empty()) rank = {true, options.front().cost, 0};
     }
-    by_cost.emplace_back(cost, i);
+    ranks.emplace_back(rank, i);
   }
-  absl::c_stable_sort(by_cost, [&](const auto& a, const auto& b) {
+  absl::c_stable_sort(ranks, [&](const auto& a, const auto& b) {
     const bool a_held = runs_[a.second].is_nominated, b_held = runs_[b.second].is_nominated;
     if (a_held != b_held) return a_held;
-    if (!a.first.has_value() || !b.first.has_value()) {
-      return a.first.has_value() && !b.first.has_value();
-    }
-    return *a.first < *b.first;
+    if (a.first.has_place != b.first.has_place) return a.first.has_place;
+    if (a.first.places != b.first.places) return a.first.places < b.first.places;
+    return a.first.cost < b.first.cost;
   });
   std::vector<Run> sorted;
-  for (const auto& [cost, i] : by_cost) sorted.push_back(runs_[i]);
+  for (const auto& [rank, i] : ranks) sorted.push_back(runs_[i]);
   runs_ = std::move(sorted);
   steps_left_ = request_.group_search_steps;
 }

@@ -52,16 +52,25 @@ RunRoom::Sums RunRoom::Beside(const NodePlacement* placement) const {
   return sums;
 }
 
+int64_t RunRoom::RoomIfEmptyFor(const Kind& kind, const NodePlacement* placement,
+                                int64_t enough) const {
+  if (!kind.need.has_value()) return enough;
+  return placement == nullptr ? RoomIfEmpty(kind.need->needed, *nodes_, enough)
+                              : RoomIfEmpty(kind.need->needed, *nodes_, placement->rows, enough);
+}
+
 int64_t RunRoom::IfEmpty(const NodePlacement* placement) const {
   int64_t members = 0;
   for (const Kind& kind : kinds_) {
-    const auto pods = static_cast<int64_t>(kind.pods.size());
-    members += !kind.need.has_value() ? pods
-               : placement == nullptr
-                   ? RoomIfEmpty(kind.need->needed, *nodes_, pods)
-                   : RoomIfEmpty(kind.need->needed, *nodes_, placement->rows, pods);
+    members += RoomIfEmptyFor(kind, placement, static_cast<int64_t>(kind.pods.size()));
   }
   return members;
+}
+
+int64_t RunRoom::FewestIfEmpty(const NodePlacement* placement) const {
+  int64_t fewest = kAny;
+  for (const Kind& kind : kinds_) fewest = std::min(fewest, RoomIfEmptyFor(kind, placement, kAny));
+  return fewest;
 }
 
 std::vector<PodPtr> RunRoom::HardestFirst(const NodePlacement* placement) const {

@@ -28,6 +28,8 @@ class RunRoom {
   Sums Beside(const NodePlacement* placement) const;
   // How many members have room if there were no other pods.
   int64_t IfEmpty(const NodePlacement* placement) const;
+  // The same of the kind of members with the fewest places, of whatever number of them.
+  int64_t FewestIfEmpty(const NodePlacement* placement) const;
 
   bool all_alike() const { return kinds_.size() == 1; }
   // The members of the kind that has the least room first.
@@ -39,6 +41,7 @@ class RunRoom {
     std::optional<PodNeed> need = std::nullopt;
   };
   int64_t RoomFor(const Kind& kind, const NodePlacement* placement) const;
+  int64_t RoomIfEmptyFor(const Kind& kind, const NodePlacement* placement, int64_t enough) const;
 
   const NodeTable* nodes_;
   absl::InlinedVector<Kind, 2> kinds_;
