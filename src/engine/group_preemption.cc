@@ -17,19 +17,30 @@
 #include "berth/extensions/post_filter_bound.h"
 #include "berth/preemption/preemption.h"
 #include "engine/group_classes.h"
+#include "engine/group_preemption_draft.h"
 #include "engine/group_shortage.h"
 #include "engine/group_space.h"
+#include "engine/run_search.h"
 #include "search/assignment_search.h"
 
 namespace berth {
-namespace {
-
-using PodPtr = std::shared_ptr<const PodInfo>;
-using PodSpan = absl::Span<const PodPtr>;
 
 bool AreAlike(const PodInfo& a, const PodInfo& b) {
   return a.SharesSpec(b) && a.priority() == b.priority();
 }
+
+VictimsCost CostOf(const AttemptResult& result) {
+  VictimsCost cost;
+  for (const AttemptResult::Plan& plan : result.plans) {
+    for (const auto& victim : plan.result.victims) cost.Add(*victim);
+  }
+  return cost;
+}
+
+namespace {
+
+using PodPtr = std::shared_ptr<const PodInfo>;
+using PodSpan = absl::Span<const PodPtr>;
 
 constexpr PluginPoint kMayHelp{"MayHelp", Codes(), "running PostFilter plugin \"$0\": $1"};
 
@@ -62,71 +73,10 @@ PodFailure& FailureOf(const PodPtr& pod, AttemptResult& result) {
 
 }  // namespace
 
-// A plan while it is made: the transaction, and who goes for whom.
-class GroupPreemption::Draft {
- public:
-  Draft(const AttemptRequest& request, ClusterState& cluster, PodScheduler& pod_scheduler)
-      : request_(request),
-        cluster_(cluster),
-        pod_scheduler_(pod_scheduler),
-        transaction_(cluster, trial_.placed) {}
-  ~Draft() { transaction_.RollBack(); }
-
-  // Who fits without evictions has a place, in that order, until the group is whole.
-  void PlaceWhoFits(absl::Span<const PodPtr> order);
-  // The others, by evictions. Returns whether the group is whole.
-  bool PlaceByEvicting(absl::Span<const PodPtr> order);
-  // Puts back whoever can stay while every member has its place, the most important first.
-  // Returns whether the group is whole still.
-  bool SpareVictims();
-
-  bool evicts() const { return !victims_.empty(); }
-  int placed() const { return static_cast<int>(trial_.placed.size()); }
-  int cycles() const { return trial_.cycles; }
-  int post_filters() const { return trial_.post_filters; }
-  // No member waits for somebody to leave, and PostFilter sees no way.
-  bool gives_up() const { return gives_up_; }
-  absl::Time retry_at() const { return retry_at_; }
-
-  // Rolls everything back and tells `result` what is to be done.
-  void Carry(AttemptResult& result);
-
- private:
-  struct Victim {
-    PodPtr pod;
-    Symbol node;
-    PodPtr preemptor;
-    Symbol plugin;
-  };
-
-  bool IsWhole() const { return request_.IsReachedBy(trial_.placed); }
-  // Who has to find a place still for the group to be whole, the pod at `first` before the others.
-  std::vector<const PodInfo*> StillMissing(absl::Span<const PodPtr> order, size_t first,
-                                           const absl::flat_hash_set<const PodInfo*>& placed) const;
-  bool CostsTheGroup(PodSpan victims) const;
-  bool Evict(const PodPtr& preemptor, const PostFilterResult& plan);
-  bool HasEnded(const GroupMembers& group) const;
-  std::vector<std::vector<Victim*>> UnitsByImportance();
-  bool CanStay(const Victim& victim) const;
-  bool Spare(absl::Span<Victim* const> unit);
-  bool HoldWithout(absl::Span<Victim* const> unit);
-  bool SpareByMoving(absl::Span<Victim* const> unit);
-  bool PlaceAnywhere();
-
-  const AttemptRequest& request_;
-  ClusterState& cluster_;
-  PodScheduler& pod_scheduler_;
-  AttemptResult trial_;
-  Transaction transaction_;
-  std::vector<Victim> victims_;
-  bool gives_up_ = false;
-  absl::Time retry_at_ = absl::InfiniteFuture();
-};
-
 void GroupPreemption::Draft::PlaceWhoFits(absl::Span<const PodPtr> order) {
   const PodInfo* rejected = nullptr;  // the last one; nothing but placements has changed since
   for (const PodPtr& pod : order) {
-    if (IsWhole()) return;
+    if (IsEnough()) return;
     const bool is_nominated = !cluster_.nominations().NominatedNode(*pod).empty();
     if (rejected != nullptr && !is_nominated && AreAlike(*pod, *rejected)) continue;
     const auto outcome =
@@ -150,16 +100,20 @@ std::vector<const PodInfo*> GroupPreemption::Draft::StillMissing(
   return missing;
 }
 
-bool GroupPreemption::Draft::PlaceByEvicting(absl::Span<const PodPtr> order) {
+bool GroupPreemption::Draft::PlaceByEvicting(absl::Span<const PodPtr> order, size_t first,
+                                             size_t end) {
   absl::flat_hash_set<const PodInfo*> placed;
   for (const Binder::Member& member : trial_.placed) placed.insert(member.placement.pod.get());
   const PodInfo* rejected = nullptr;
-  int left = static_cast<int>(order.size() - placed.size());
-  for (size_t i = 0; i < order.size(); ++i) {
+  const bool is_all = end - first == order.size();
+  const int goal = goal_ >= 0 ? goal_ : is_all ? request_.minimum : 0;
+  int left = 0;
+  for (size_t i = first; i < end; ++i) left += static_cast<int>(!placed.contains(order[i].get()));
+  for (size_t i = first; i < end; ++i) {
     const PodPtr& pod = order[i];
-    if (IsWhole()) break;
+    if (IsEnough()) break;
     if (placed.contains(pod.get())) continue;
-    if (this->placed() + left < request_.minimum) break;
+    if (this->placed() + left < goal) break;
     --left;
     if (rejected != nullptr && AreAlike(*pod, *rejected)) continue;
     auto outcome = pod_scheduler_.PlaceOrPlan(request_, pod, PodScheduler::AskPostFilter::kYes,
@@ -176,7 +130,7 @@ bool GroupPreemption::Draft::PlaceByEvicting(absl::Span<const PodPtr> order) {
     gives_up_ |= !outcome.found && outcome.plan.nominated_node.has_value();
     retry_at_ = std::min(retry_at_, outcome.plan.retry_at);
   }
-  return IsWhole();
+  return IsEnough();
 }
 
 // A group is not started to lose a member.
@@ -205,6 +159,7 @@ bool GroupPreemption::Draft::Evict(const PodPtr& preemptor, const PostFilterResu
   const NodeRow row = cluster_.nodes().FindRow(node_name);
   if (row >= 0 && pod_scheduler_.PlaceOn(request_, preemptor, row, trial_)) {
     transaction_.Nominate(preemptor, "");
+    evicts_ = true;
     return true;
   }
   transaction_.RollBackTo(before);
@@ -320,6 +275,9 @@ bool GroupPreemption::Draft::SpareByMoving(absl::Span<Victim* const> unit) {
 }
 
 bool GroupPreemption::Draft::PlaceAnywhere() {
+  if (in_runs_ != nullptr) {
+    return PlaceRuns(request_, *in_runs_, cluster_, pod_scheduler_, trial_) == RunsOutcome::kPlaced;
+  }
   if (FindShortage(request_, cluster_.nodes()).has_value()) return false;
   const std::vector<MemberClass> classes = ClassifyMembers(request_, cluster_);
   GroupSpace space(request_, classes, cluster_, pod_scheduler_, trial_);
@@ -377,55 +335,74 @@ void GroupPreemption::Draft::Carry(AttemptResult& result) {
   }
 }
 
-void GroupPreemption::Plan(const AttemptRequest& request, AttemptResult& result) {
+// Each part of a group is a run that goes anywhere.
+std::vector<MemberRun> PartsAsRuns(const AttemptRequest& request) {
+  std::vector<MemberRun> runs(request.quorum.counts());
+  for (size_t i = 0; i < request.pods.size(); ++i) {
+    runs[request.PartOf(i)].pods.push_back(request.pods[i]);
+  }
+  for (int part = 0; part < request.quorum.counts(); ++part) {
+    runs[part].minimum = request.quorum.MissingIn(part);
+    runs[part].placements = {request.placement};
+  }
+  runs.erase(std::remove_if(runs.begin(), runs.end(),
+                            [](const MemberRun& run) { return run.pods.empty(); }),
+             runs.end());
+  return runs;
+}
+
+// Returns whether it is a plan.
+bool GroupPreemption::MakeDraft(const AttemptRequest& request, Way way,
+                                const std::vector<MemberRun>& runs, Draft& draft) {
+  if (way == Way::kCheapestRunsFirst || way == Way::kHardestRunsFirst) {
+    const auto run_order = way == Way::kCheapestRunsFirst ? Draft::RunOrder::kCheapestFirst
+                                                          : Draft::RunOrder::kHardestFirst;
+    return draft.PlaceRunsByEvicting(runs, run_order) && draft.SpareVictims();
+  }
+  std::vector<PodPtr> order(request.pods.begin(), request.pods.end());
+  if (way == Way::kWhoFitsFirst) {
+    draft.PlaceWhoFits(order);
+  } else {
+    const std::vector<MemberClass> classes = ClassifyMembers(request, cluster_);
+    if (classes.size() == 1) return false;
+    order.clear();
+    for (const MemberClass& members : classes) {
+      order.insert(order.end(), members.pods.begin(), members.pods.end());
+    }
+  }
+  return draft.PlaceByEvicting(order) && draft.SpareVictims();
+}
+
+void GroupPreemption::PlanInWays(const AttemptRequest& request, absl::Span<const Way> ways,
+                                 const std::vector<MemberRun>& runs, AttemptResult& result) {
   if (request.framework->plugins().post_filter.empty()) return;
   const PodFailure& cause = result.failed.front();
   if (cause.status.IsError()) return;
-  const std::vector<PodPtr> as_queued(request.pods.begin(), request.pods.end());
-  const auto count = [&result](const Draft& draft) {
-    result.cycles += draft.cycles();
-    result.post_filters += draft.post_filters();
-  };
-
-  const bool may_help = MayAnyHelp(*request.framework, as_queued);
+  const PodSpan pods(request.pods.data(), request.pods.size());
+  const bool may_help = MayAnyHelp(*request.framework, pods);
   // A member that may not preempt waits for nobody whom it could evict.
-  bool gives_up = !may_help && absl::c_any_of(as_queued, [](const PodPtr& pod) {
+  bool gives_up = !may_help && absl::c_any_of(pods, [](const PodPtr& pod) {
     return pod->preemption_policy() != PreemptionPolicy::kNever;
   });
   absl::Time retry_at = absl::InfiniteFuture();
   int most = 0;
-  // Those that fit first leave the least to be evicted; if they are in the way of the others, the
-  // hardest are first.
-  for (const bool who_fits_first : {true, false}) {
+  for (const Way way : ways) {
     if (!may_help) break;
     Draft draft(request, cluster_, pod_scheduler_);
-    std::vector<PodPtr> order = as_queued;
-    if (who_fits_first) {
-      draft.PlaceWhoFits(order);
-    } else {
-      const std::vector<MemberClass> classes = ClassifyMembers(request, cluster_);
-      if (classes.size() == 1) break;
-      order.clear();
-      for (const MemberClass& members : classes) {
-        order.insert(order.end(), members.pods.begin(), members.pods.end());
-      }
-    }
-    if (draft.PlaceByEvicting(order) && draft.SpareVictims()) {
-      draft.Carry(result);
-      count(draft);
-      int victims = 0;
-      for (const AttemptResult::Plan& plan : result.plans) {
-        victims += static_cast<int>(plan.result.victims.size());
-      }
+    const bool is_plan = MakeDraft(request, way, runs, draft);
+    if (is_plan) draft.Carry(result);
+    result.cycles += draft.cycles();
+    result.post_filters += draft.post_filters();
+    if (is_plan) {
+      const int victims = CostOf(result).victims;
       result.answer = GroupAnswer::kPlan;
       result.finding = absl::StrCat(victims, victims == 1 ? " pod is" : " pods are",
                                     " evicted to make room for it.");
       return;
     }
-    count(draft);
     gives_up = draft.gives_up();
     retry_at = std::min(retry_at, draft.retry_at());
-    if (draft.evicts()) most = std::max(most, draft.placed());
+    if (draft.evicts()) most = std::max(most, draft.most_placed());
     if (!draft.evicts()) break;  // no more would go in another order
   }
   if (most > 0) {
@@ -437,10 +414,28 @@ void GroupPreemption::Plan(const AttemptRequest& request, AttemptResult& result)
     told.waiting = WhyVictimsMayNotGoYet(*told.waiting, retry_at);
   }
   if (!gives_up) return;
-  for (const PodPtr& pod : as_queued) {
+  for (const PodPtr& pod : pods) {
     if (cluster_.nominations().NominatedNode(*pod).empty()) continue;
     FailureOf(pod, result).nominated_node = "";
   }
+}
+
+void GroupPreemption::Plan(const AttemptRequest& request, AttemptResult& result) {
+  // Those that fit first leave the least to be evicted; if they are in the way of the others, the
+  // hardest are first.
+  if (!request.quorum.has_parts()) {
+    return PlanInWays(request, {Way::kWhoFitsFirst, Way::kHardestFirst}, {}, result);
+  }
+  std::vector<Way> ways = {Way::kCheapestRunsFirst, Way::kHardestRunsFirst};
+  // Where all have to start, members of different parts may take turns.
+  const bool all = request.minimum == static_cast<int>(request.pods.size());
+  if (all) ways.push_back(Way::kHardestFirst);
+  PlanInWays(request, ways, PartsAsRuns(request), result);
+}
+
+void GroupPreemption::PlanRuns(const AttemptRequest& request, const std::vector<MemberRun>& runs,
+                               AttemptResult& result) {
+  PlanInWays(request, {Way::kCheapestRunsFirst, Way::kHardestRunsFirst}, runs, result);
 }
 
 }  // namespace berth

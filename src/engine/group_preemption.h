@@ -3,15 +3,36 @@
 #ifndef BERTH_SRC_ENGINE_GROUP_PREEMPTION_H_
 #define BERTH_SRC_ENGINE_GROUP_PREEMPTION_H_
 
-#include <memory>
+#include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "engine/attempt.h"
 #include "engine/cluster_state.h"
+#include "engine/member_runs.h"
 #include "engine/pod_scheduler.h"
 #include "engine/transaction.h"
 
 namespace berth {
+
+// What evictions cost: the highest priority among the victims counts first, then how many they are.
+struct VictimsCost {
+  int32_t highest_priority = std::numeric_limits<int32_t>::min();
+  int victims = 0;
+
+  void Add(const PodInfo& victim) {
+    highest_priority = std::max(highest_priority, victim.priority());
+    ++victims;
+  }
+  friend bool operator<(const VictimsCost& a, const VictimsCost& b) {
+    return a.highest_priority != b.highest_priority ? a.highest_priority < b.highest_priority
+                                                    : a.victims < b.victims;
+  }
+};
+// Of all plans of an attempt.
+VictimsCost CostOf(const AttemptResult& result);
 
 // A plan is made in a transaction: where a member fits nowhere, PostFilter says whom to evict for
 // it, who is taken off at once, and the member is placed there; so the next members see the room
@@ -27,9 +48,18 @@ class GroupPreemption {
   // For a group that missed its minimum. Adds to `result` what is to be done: whom each member
   // evicts, and all nominations, which hold the places until the group starts or gives up.
   void Plan(const AttemptRequest& request, AttemptResult& result);
+  // The same for a group whose members have to be together in runs, each in one of its placements.
+  void PlanRuns(const AttemptRequest& request, const std::vector<MemberRun>& runs,
+                AttemptResult& result);
 
  private:
   class Draft;
+
+  enum class Way : uint8_t { kWhoFitsFirst, kHardestFirst, kCheapestRunsFirst, kHardestRunsFirst };
+  bool MakeDraft(const AttemptRequest& request, Way way, const std::vector<MemberRun>& runs,
+                 Draft& draft);
+  void PlanInWays(const AttemptRequest& request, absl::Span<const Way> ways,
+                  const std::vector<MemberRun>& runs, AttemptResult& result);
 
   ClusterState& cluster_;
   PodScheduler& pod_scheduler_;

@@ -31,6 +31,8 @@ class GroupScheduler {
   // Fills `result`, which was empty, but for Permit.
   void Place(const AttemptRequest& request, AttemptResult& result);
 
+  GroupPreemption& preemption() { return preemption_; }
+
  private:
   struct ClassFailures;
 

@@ -18,6 +18,7 @@ GroupSpace::GroupSpace(const AttemptRequest& request, const std::vector<MemberCl
       pod_scheduler_(pod_scheduler),
       result_(result),
       transaction_(cluster, result.placed),
+      first_(result.placed.size()),
       placed_of_(members.size(), 0) {
   for (const MemberClass& member_class : members) {
     classes_.push_back({static_cast<int>(member_class.pods.size()), member_class.only_competes});

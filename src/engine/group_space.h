@@ -16,7 +16,7 @@ namespace berth {
 
 // Every filter is asked on the node where a pod is to go, and Reserve: what is found holds,
 // whatever the plugins. Scheduling thread.
-class GroupSpace final : public AssignmentSpace {
+class GroupSpace : public AssignmentSpace {
  public:
   // Everything outlives this. Places into `result`.
   GroupSpace(const AttemptRequest& request, const std::vector<MemberClass>& members,
@@ -29,6 +29,12 @@ class GroupSpace final : public AssignmentSpace {
   bool IsEnough(absl::Span<const int> placed) const override;
   int Room(int pod_class, int enough) override;
 
+ protected:
+  const NodeTable& nodes() const { return cluster_.nodes(); }
+  const std::optional<PodNeed>& need_of(int pod_class) const { return needs_[pod_class]; }
+  // Takes back one of those that are placed, of that position. Nothing else may be done then.
+  void TakeBack(size_t position) { transaction_.TakeBack(first_ + position); }
+
  private:
   const AttemptRequest& request_;
   const std::vector<MemberClass>& members_;
@@ -36,6 +42,7 @@ class GroupSpace final : public AssignmentSpace {
   PodScheduler& pod_scheduler_;
   AttemptResult& result_;
   Transaction transaction_;
+  const size_t first_;  // of its placements
   std::vector<AssignmentClass> classes_;
   std::vector<std::optional<PodNeed>> needs_;  // by class
   std::vector<int> placed_of_;                 // by class

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs of a group's members that have to be together: slices by rank, parts of a group. A search
-// for a placement of each.
+// Runs of a group's members that have to be together: slices by rank, parts of a group.
 #ifndef BERTH_SRC_ENGINE_MEMBER_RUNS_H_
 #define BERTH_SRC_ENGINE_MEMBER_RUNS_H_
 
@@ -10,9 +9,7 @@
 
 #include "absl/types/span.h"
 #include "berth/framework/placement.h"
-#include "engine/attempt.h"
-#include "engine/cluster_state.h"
-#include "engine/pod_scheduler.h"
+#include "berth/framework/pod_info.h"
 
 namespace berth {
 
@@ -35,14 +32,6 @@ std::vector<std::shared_ptr<const PodInfo>> ByRank(
     absl::Span<const std::shared_ptr<const PodInfo>> pods);
 // Runs of `size`, by ranks, without placements.
 std::vector<MemberRun> InRuns(absl::Span<const std::shared_ptr<const PodInfo>> pods, int size);
-
-enum class RunsOutcome : uint8_t { kPlaced, kExhausted, kUndecided };
-
-// Depth first: each run in the tightest of its placements that has room, or, if the group starts
-// without it, in none. The budget is the request's group_search_steps. If the group does not start,
-// everything is taken back.
-RunsOutcome PlaceRuns(AttemptRequest& request, std::vector<MemberRun> runs, ClusterState& cluster,
-                      PodScheduler& pod_scheduler, AttemptResult& result);
 
 }  // namespace berth
 

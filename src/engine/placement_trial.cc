@@ -259,7 +259,7 @@ void PlacementTrial::Try(const Candidate& candidate, AttemptResult& other) {
     TryRuns(candidate, PartRuns(placement), other);
   } else {
     if (std::vector<MemberRun> runs = EvenRuns(placement); !runs.empty()) {
-      TryRuns(candidate, std::move(runs), other);
+      TryRuns(candidate, runs, other);
       if (other.placed.size() == request_.pods.size()) return;
       pod_scheduler_.RollBack(other);
       other = AttemptResult();
@@ -274,9 +274,9 @@ void PlacementTrial::Try(const Candidate& candidate, AttemptResult& other) {
   }
 }
 
-void PlacementTrial::TryRuns(const Candidate& candidate, std::vector<MemberRun> runs,
+void PlacementTrial::TryRuns(const Candidate& candidate, const std::vector<MemberRun>& runs,
                              AttemptResult& other) {
-  const RunsOutcome outcome = PlaceRuns(scoped_, std::move(runs), cluster_, pod_scheduler_, other);
+  const RunsOutcome outcome = PlaceRuns(scoped_, runs, cluster_, pod_scheduler_, other);
   scoped_.placement = candidate.placement;
   cycles_ += other.cycles;
   other.minimum_reached = outcome == RunsOutcome::kPlaced;

@@ -21,6 +21,7 @@
 #include "engine/member_runs.h"
 #include "engine/placement_plugins.h"
 #include "engine/pod_scheduler.h"
+#include "engine/run_search.h"
 #include "search/room_sums.h"
 
 namespace berth {
@@ -86,13 +87,16 @@ class PlacementTrial : private PlacementWatch {
   bool PlaceInAnyTier(int want, int minimum);
   bool PlaceIn(const std::shared_ptr<const PlacementTier>& tier, int want);
   void Try(const Candidate& candidate, AttemptResult& other);
-  void TryRuns(const Candidate& candidate, std::vector<MemberRun> runs, AttemptResult& other);
+  void TryRuns(const Candidate& candidate, const std::vector<MemberRun>& runs,
+               AttemptResult& other);
   std::vector<MemberRun> Slices(const Candidate& candidate) const;
   std::vector<MemberRun> EvenRuns(const NodePlacement& placement) const;
   std::vector<MemberRun> PartRuns(const NodePlacement& placement);
   bool Start(AttemptResult other);
   void Fail();
-  bool WouldHaveRoomIfEmpty(const NodePlacement& placement) const;
+  bool WouldHaveRoom(const NodePlacement& placement, int32_t below) const;
+  std::vector<Candidate> ToEvictIn(const std::vector<Candidate>& candidates) const;
+  void TryToEvictIn(const Candidate& candidate, AttemptResult& other);
   std::string Finding(const Candidate& best) const;
   AttemptResult FailureOf(const std::string& text) const;
   void Explain(const Candidate& best, AttemptResult& other) const;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implementation of placement_trial.h: when the group fits nowhere, evictions and reasons.
+#include <limits>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -12,32 +13,77 @@
 namespace berth {
 namespace {
 
-// More would make room by chance only.
-constexpr size_t kMostPlacementsToEvictIn = 4;
+// The cheapest of so many plans is good enough.
+constexpr int kMostPlans = 4;
+// Of placements where pods of a lower priority do not take enough room. More would make room by
+// chance only.
+constexpr size_t kMostOthersToEvictIn = 8;
 
 std::string AmountText(absl::string_view resource, int64_t amount) {
   if (resource == kPodsResource) return absl::StrCat(amount);
   return QuantityOf(ResourceIdOf(resource), amount).ToString();
 }
 
-int CountVictims(const AttemptResult& result) {
-  int victims = 0;
-  for (const AttemptResult::Plan& plan : result.plans) {
-    victims += static_cast<int>(plan.result.victims.size());
-  }
-  return victims;
-}
-
 }  // namespace
 
-bool PlacementTrial::WouldHaveRoomIfEmpty(const NodePlacement& placement) const {
+// Whether there would be room without pods of a lower priority than `below`. Rules of quotas may
+// say otherwise who can go.
+bool PlacementTrial::WouldHaveRoom(const NodePlacement& placement, int32_t below) const {
   int64_t room = 0;
   for (const Alike& kind : kinds_) {
-    room += kind.need.has_value()
-                ? RoomIfEmpty(kind.need->needed, cluster_.nodes(), placement.rows, kind.members)
-                : kind.members;
+    room += kind.need.has_value() ? RoomWithoutPodsBelow(kind.need->needed, cluster_.nodes(),
+                                                         placement.rows, below, kind.members)
+                                  : kind.members;
   }
   return room >= request_.minimum;
+}
+
+// Where evictions may make room, the most promising first.
+std::vector<PlacementTrial::Candidate> PlacementTrial::ToEvictIn(
+    const std::vector<Candidate>& candidates) const {
+  // Where room is held for it already, nobody else has to go.
+  if (candidates.front().nominated || !request_.plans_evictions) return {candidates.front()};
+  int32_t priority = std::numeric_limits<int32_t>::max();
+  for (const auto& pod : request_.pods) priority = std::min(priority, pod->priority());
+  std::vector<Candidate> likely, others;
+  for (const Candidate& candidate : candidates) {
+    if (WouldHaveRoom(*candidate.placement, priority)) {
+      likely.push_back(candidate);
+    } else if (others.size() < kMostOthersToEvictIn &&
+               WouldHaveRoom(*candidate.placement, std::numeric_limits<int32_t>::max())) {
+      others.push_back(candidate);
+    }
+  }
+  likely.insert(likely.end(), others.begin(), others.end());
+  if (likely.empty()) likely.push_back(candidates.front());  // for the reasons
+  return likely;
+}
+
+// Tries it in one placement. By member if they need not be together in runs.
+void PlacementTrial::TryToEvictIn(const Candidate& candidate, AttemptResult& other) {
+  scoped_.placement = candidate.placement;
+  scoped_.plans_evictions = request_.plans_evictions;
+  const bool by_slices = candidate.tier->slice_size > 0;
+  if (!by_slices && tiers_of_part_.empty()) {
+    group_scheduler_.Place(scoped_, other);
+    cycles_ += other.cycles;
+    return;
+  }
+  // Beside the pods that are there it fits at most without its wishes.
+  scoped_.plans_evictions = false;
+  group_scheduler_.Place(scoped_, other);
+  if (other.minimum_reached || !other.placed.empty() || other.failed.empty()) {
+    pod_scheduler_.RollBack(other);
+    other = FailureOf(Finding(candidate));
+    other.most_placed = static_cast<int>(MostIn(candidate));
+  }
+  if (request_.plans_evictions) {
+    const std::vector<MemberRun> runs =
+        by_slices ? Slices(candidate) : PartRuns(*candidate.placement);
+    group_scheduler_.preemption().PlanRuns(scoped_, runs, other);
+  }
+  other.minimum_reached = request_.minimum == 0;
+  cycles_ += other.cycles;
 }
 
 void PlacementTrial::Fail() {
@@ -56,39 +102,24 @@ void PlacementTrial::Fail() {
            : a.most != b.most         ? a.most > b.most
                                       : a.room > b.room;
   });
-  const Candidate& best = candidates.front();
-  const bool in_runs = last.slice_size > 0 || !tiers_of_part_.empty();
+  const Candidate best = candidates.front();
   AttemptResult chosen;
-  if (in_runs) {  // evicting by member would not make room in the right places
-    chosen = FailureOf("");
-    chosen.minimum_reached = request_.minimum == 0;
-    chosen.most_placed = static_cast<int>(MostIn(best));
-  } else {
-    scoped_.placement = best.placement;
-    scoped_.plans_evictions = request_.plans_evictions;
-    // Where room is held for it already, nobody else has to go.
-    const size_t most = best.nominated ? 1 : kMostPlacementsToEvictIn;
-    int tried = 0;
-    for (size_t i = 0; i < candidates.size() && i < most; ++i) {
-      if (i > 0 && (!request_.plans_evictions || !WouldHaveRoomIfEmpty(*candidates[i].placement))) {
-        continue;
-      }
-      AttemptResult other;
-      scoped_.placement = candidates[i].placement;
-      group_scheduler_.Place(scoped_, other);
-      cycles_ += other.cycles;
-      const bool plans = !other.plans.empty() || !other.placed.empty();
-      const bool better =
-          tried == 0 ||
-          (plans && (chosen.plans.empty() || CountVictims(other) < CountVictims(chosen)));
-      ++tried;
-      if (!better) {
-        pod_scheduler_.RollBack(other);
-        continue;
-      }
+  bool is_first = true;
+  int plans = 0;
+  for (const Candidate& candidate : ToEvictIn(candidates)) {
+    AttemptResult other;
+    TryToEvictIn(candidate, other);
+    const bool is_plan = !other.plans.empty() || !other.placed.empty();
+    const bool better = is_first || (is_plan && (plans == 0 || CostOf(other) < CostOf(chosen)));
+    is_first = false;
+    plans += static_cast<int>(is_plan);
+    if (!better) {
+      pod_scheduler_.RollBack(other);
+    } else {
       pod_scheduler_.RollBack(chosen);
       chosen = std::move(other);
     }
+    if (plans == kMostPlans) break;
   }
   Explain(best, chosen);
   result_ = std::move(chosen);

@@ -178,6 +178,19 @@ bool PodScheduler::MayPreempt(const AttemptRequest& request, const AttemptResult
   return request.minimum <= 1 || others >= request.minimum;
 }
 
+bool PodScheduler::StartsWithItsPart(const AttemptRequest& request, const PodInfo& pod,
+                                     const AttemptResult& result) {
+  if (!request.quorum.has_parts()) return true;
+  std::vector<int> counts = request.CountByPart(result.placed);
+  for (size_t i = 0; i < request.pods.size(); ++i) {
+    if (request.pods[i].get() != &pod) continue;
+    const int part = request.PartOf(i);
+    ++counts[part];
+    return request.quorum.PartsThatStart(counts)[part];
+  }
+  return true;
+}
+
 // A group is not started to lose a member, neither at once nor to a sibling that was left over
 // because only in another order than by importance enough of them found a place.
 bool PodScheduler::CostsTheGroup(const AttemptRequest& request, const AttemptResult& result,
@@ -250,6 +263,7 @@ PodScheduler::PostFilterOutcome PodScheduler::RunPostFilter(const AttemptRequest
   }
   if (!MayPreempt(request, result)) return outcome;
   failure.post_filter_ran = true;
+  if (!StartsWithItsPart(request, *failure.pod, result)) return outcome;
   PostFilterResult found;
   const Status status = framework.point_metrics().Measure(PointMetrics::Point::kPostFilter, [&] {
     return framework.RunPostFilter(state, *failure.pod, statuses, found);

@@ -111,6 +111,34 @@ int64_t RoomIfEmpty(const NeededResources& needed, const NodeTable& nodes,
   return SumOfRoom(needed, nodes, rows, Beside::kNothing, enough);
 }
 
+int64_t RoomWithoutPodsBelow(const NeededResources& needed, const NodeTable& nodes,
+                             absl::Span<const NodeRow> rows, int32_t priority, int64_t enough) {
+  int64_t sum = 0;
+  for (const NodeRow row : rows) {
+    std::vector<int64_t> freed(needed.requests.size(), 0);
+    int64_t gone = 0;
+    for (const auto& pod : nodes.node(row).pods()) {
+      if (pod->priority() >= priority) continue;
+      ++gone;
+      for (size_t i = 0; i < freed.size(); ++i) {
+        freed[i] = SaturatingAdd(freed[i], pod->requests().Get(needed.requests[i].first));
+      }
+    }
+    int64_t room = nodes.allowed_pods()[row] - nodes.pod_count()[row] + gone;
+    for (size_t i = 0; i < freed.size(); ++i) {
+      const auto& [resource, amount] = needed.requests[i];
+      if (amount <= 0) continue;
+      const int64_t free = SaturatingAdd(
+          SaturatingSubtract(nodes.allocatable(resource)[row], nodes.requested(resource)[row]),
+          freed[i]);
+      room = std::min(room, free / amount);
+    }
+    sum += std::max<int64_t>(0, room);
+    if (sum >= enough) return enough;
+  }
+  return sum;
+}
+
 void RoomByRow(const NeededResources& needed, const NodeTable& nodes, std::vector<double>& room) {
   room.resize(nodes.size());
   for (NodeRow first = 0; first < nodes.size(); first += kBlock) {

@@ -52,7 +52,7 @@ TopologyCase MakeTopologyCase(Random& random) {
     made.nodes.push_back(node);
   }
   made.wish = static_cast<Wish>(random.Below(5));
-  const bool alike = made.wish == Wish::kSlices || random.Percent(40);
+  const bool alike = random.Percent(made.wish == Wish::kSlices ? 60 : 40);
   const int members = random.Between(2, 6);
   const TestMember first{random.Between(1, 4), random.Percent(20)};
   for (int m = 0; m < members; ++m) {
@@ -86,23 +86,25 @@ int Most(const TopologyCase& made, const std::function<bool(const TestNode&)>& m
   return most;
 }
 
-// Whether all slices have a rack; the members are alike.
+// Whether all slices have a rack.
 bool SlicesFit(const TopologyCase& made) {
-  std::map<int, int> room;  // by rack, in members
-  for (const TestNode& node : made.nodes) {
-    if (node.rack < 0 || (made.members[0].needs_large && !node.large)) continue;
-    room[node.rack] += node.free / made.members[0].gpus;
-  }
-  const int members = static_cast<int>(made.members.size());
-  std::vector<int> slices(members / made.slice_size, made.slice_size);
-  if (members % made.slice_size > 0) slices.push_back(members % made.slice_size);
-  const std::function<bool(size_t)> extend = [&](size_t slice) {
-    if (slice == slices.size()) return true;
-    for (auto& [rack, left] : room) {
-      if (left < slices[slice]) continue;
-      left -= slices[slice];
-      const bool fits = extend(slice + 1);
-      left += slices[slice];
+  std::vector<int> free;
+  for (const TestNode& node : made.nodes) free.push_back(node.rack < 0 ? 0 : node.free);
+  std::map<int, int> rack_of;  // by slice
+  const std::function<bool(size_t)> extend = [&](size_t m) {
+    if (m == made.members.size()) return true;
+    const TestMember& member = made.members[m];
+    const int slice = static_cast<int>(m) / made.slice_size;
+    for (size_t n = 0; n < free.size(); ++n) {
+      const TestNode& node = made.nodes[n];
+      if (free[n] < member.gpus || (member.needs_large && !node.large)) continue;
+      const bool is_first = !rack_of.contains(slice);
+      if (!is_first && rack_of[slice] != node.rack) continue;
+      rack_of[slice] = node.rack;
+      free[n] -= member.gpus;
+      const bool fits = extend(m + 1);
+      free[n] += member.gpus;
+      if (is_first) rack_of.erase(slice);
       if (fits) return true;
     }
     return false;
@@ -390,6 +392,59 @@ TEST(RandomTopology, EvictsInOneRackAndNotInVain) {
   }
   EXPECT_GT(evicting, 200);
   EXPECT_GT(in_vain, 200);
+}
+
+// Slices evict in the racks where they go, if that is what it takes, and nobody who could stay.
+TEST(RandomTopology, EvictsForSlicesOnlyWhoIsInTheWay) {
+  int evicting = 0, in_vain = 0, unlike = 0, given_up = 0;
+  for (int seed = 0; seed < 2000; ++seed) {
+    Random random(300000 + seed);
+    TopologyCase made = MakeTopologyCase(random);
+    made.wish = Wish::kSlices;
+    made.late = -1;
+    made.min_member = static_cast<int>(made.members.size());
+    const bool alike = absl::c_all_of(made.members, [&](const TestMember& member) {
+      return member.gpus == made.members[0].gpus &&
+             member.needs_large == made.members[0].needs_large;
+    });
+    for (TestNode& node : made.nodes) {
+      made.low.push_back(random.Below(node.free + 1));
+      node.free -= made.low.back();
+    }
+    const Placed result = PlaceGang(made);
+    SCOPED_TRACE(absl::StrCat("seed ", 300000 + seed, "\n", DescribeCase(made), "\n", result.text));
+    TopologyCase empty = made;
+    for (size_t n = 0; n < made.nodes.size(); ++n) empty.nodes[n].free += made.low[n];
+    const bool now = SlicesFit(made), then = SlicesFit(empty);
+    const bool started = !result.node_of.empty();
+    ASSERT_TRUE(!started || result.node_of.size() == made.members.size()) << "in part";
+    ASSERT_TRUE(started || !now);
+    if (now || !started) {
+      ASSERT_TRUE(result.evicted.empty()) << "for nothing";
+    }
+    if (!then) {
+      ASSERT_FALSE(started);
+      ++in_vain;
+      continue;
+    }
+    // Whom to evict is found member by member: of unlike ones not always.
+    ASSERT_TRUE(started || !alike);
+    given_up += static_cast<int>(!started);
+    if (result.evicted.empty()) continue;
+    ++evicting;
+    unlike += static_cast<int>(!alike);
+    for (size_t spared = 0; spared < result.evicted.size(); ++spared) {
+      TopologyCase less = made;
+      for (size_t i = 0; i < result.evicted.size(); ++i) {
+        if (i != spared) ++less.nodes[result.evicted[i]].free;
+      }
+      ASSERT_FALSE(SlicesFit(less)) << "one of n" << result.evicted[spared] << " could have stayed";
+    }
+  }
+  EXPECT_GT(evicting, 200);
+  EXPECT_GT(unlike, 50);
+  EXPECT_GT(in_vain, 200);
+  EXPECT_LT(given_up, 20);
 }
 
 }  // namespace

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// GroupPreemption::Draft: a plan while it is made. For the implementation of group_preemption.h.
+#ifndef BERTH_SRC_ENGINE_GROUP_PREEMPTION_DRAFT_H_
+#define BERTH_SRC_ENGINE_GROUP_PREEMPTION_DRAFT_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "engine/group_preemption.h"
+#include "engine/member_runs.h"
+#include "engine/run_room.h"
+
+namespace berth {
+
+// Pods that differ in nothing that a plan goes by.
+bool AreAlike(const PodInfo& a, const PodInfo& b);
+
+// A plan while it is made: the transaction, and who goes for whom.
+class GroupPreemption::Draft {
+ public:
+  using PodPtr = std::shared_ptr<const PodInfo>;
+
+  // `request` and what it names outlive this.
+  Draft(const AttemptRequest& request, ClusterState& cluster, PodScheduler& pod_scheduler)
+      : request_(request),
+        cluster_(cluster),
+        pod_scheduler_(pod_scheduler),
+        transaction_(cluster, trial_.placed) {}
+  ~Draft() { transaction_.RollBack(); }
+
+  // Who fits without evictions has a place, in that order, until the group is whole.
+  void PlaceWhoFits(absl::Span<const PodPtr> order);
+  // The others, by evictions. Returns whether the group is whole.
+  bool PlaceByEvicting(absl::Span<const PodPtr> order) {
+    return PlaceByEvicting(order, 0, order.size());
+  }
+  // Each run, with or without evictions, in the one of its placements where the least important
+  // have to go; or, if the group starts without it, in none. Returns whether the group is whole.
+  // `runs` outlives this.
+  enum class RunOrder : uint8_t { kCheapestFirst, kHardestFirst };
+  bool PlaceRunsByEvicting(const std::vector<MemberRun>& runs, RunOrder order);
+  // Puts back whoever can stay while every member has its place, the most important first.
+  // Returns whether the group is whole still.
+  bool SpareVictims();
+
+  // Whether somebody would go, in whatever was tried.
+  bool evicts() const { return evicts_; }
+  int most_placed() const { return trial_.most_placed; }
+  int placed() const { return static_cast<int>(trial_.placed.size()); }
+  int cycles() const { return trial_.cycles; }
+  int post_filters() const { return trial_.post_filters; }
+  // No member waits for somebody to leave, and PostFilter sees no way.
+  bool gives_up() const { return gives_up_; }
+  absl::Time retry_at() const { return retry_at_; }
+
+  // Rolls everything back and tells `result` what is to be done.
+  void Carry(AttemptResult& result);
+
+ private:
+  struct Victim {
+    PodPtr pod;
+    Symbol node;
+    PodPtr preemptor;
+    Symbol plugin;
+  };
+
+  struct Option {
+    const NodePlacement* placement;
+    VictimsCost cost;  // of the run there, as far as is known
+  };
+
+  bool IsWhole() const { return request_.IsReachedBy(trial_.placed); }
+  // For now.
+  bool IsEnough() const { return goal_ < 0 ? IsWhole() : placed() >= goal_; }
+  // Members of `order` from `first` to before `end`.
+  bool PlaceByEvicting(absl::Span<const PodPtr> order, size_t first, size_t end);
+  // Who has to find a place still for the group to be whole, the pod at `first` before the others.
+  std::vector<const PodInfo*> StillMissing(absl::Span<const PodPtr> order, size_t first,
+                                           const absl::flat_hash_set<const PodInfo*>& placed) const;
+  bool CostsTheGroup(absl::Span<const PodPtr> victims) const;
+  bool Evict(const PodPtr& preemptor, const PostFilterResult& plan);
+  bool HasEnded(const GroupMembers& group) const;
+  std::vector<std::vector<Victim*>> UnitsByImportance();
+  bool CanStay(const Victim& victim) const;
+  bool Spare(absl::Span<Victim* const> unit);
+  bool HoldWithout(absl::Span<Victim* const> unit);
+  bool SpareByMoving(absl::Span<Victim* const> unit);
+  bool PlaceAnywhere();
+
+  // --- Runs; positions are those of runs_ ---
+  bool PlaceRunsFrom(size_t position, const std::vector<Option>* of_last, size_t last_chosen);
+  bool PlaceRunIn(size_t position, const NodePlacement* placement, int goal);
+  std::vector<Option> OptionsOf(size_t position, const std::vector<Option>* of_last,
+                                size_t last_chosen);
+  std::optional<VictimsCost> CostIn(size_t position, const NodePlacement* placement);
+  bool IsLikeTheLast(size_t position) const;
+  bool MayBeWhole(size_t position) const;
+  bool FillUp();
+  void RollBackTo(const Transaction::Savepoint& savepoint, size_t victims);
+
+  struct Run {
+    const MemberRun* run;
+    RunRoom room;
+    bool is_nominated = false;              // some member is
+    size_t first = 0;                       // of its members, in order_
+    const NodePlacement* chosen = nullptr;  // if it is placed
+    bool is_placed = false;
+  };
+  void SortRuns(RunOrder order);
+  void ListMembers();
+  bool IsNominatedTo(const PodInfo& pod, const NodePlacement* placement) const;
+  std::vector<Run> runs_;                            // in the order in which they are tried
+  const std::vector<MemberRun>* in_runs_ = nullptr;  // if they have placements of their own
+  std::vector<PodPtr> order_;
+  std::vector<int> parts_;  // of order_
+  int64_t steps_left_ = 0;
+  bool waits_ = false;  // for victims to leave
+  int goal_ = -1;       // so many placed are enough for now; negative: if the group is whole
+
+  AttemptRequest request_;
+  ClusterState& cluster_;
+  PodScheduler& pod_scheduler_;
+  AttemptResult trial_;
+  Transaction transaction_;
+  std::vector<Victim> victims_;
+  bool evicts_ = false;
+  bool gives_up_ = false;
+  absl::Time retry_at_ = absl::InfiniteFuture();
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_ENGINE_GROUP_PREEMPTION_DRAFT_H_

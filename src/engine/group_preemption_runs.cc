@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of group_preemption_draft.h: plans for members that have to be together in runs.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "engine/group_preemption_draft.h"
+#include "engine/run_search.h"
+
+namespace berth {
+
+void GroupPreemption::Draft::RollBackTo(const Transaction::Savepoint& savepoint, size_t victims) {
+  transaction_.RollBackTo(savepoint);
+  victims_.resize(victims);
+}
+
+bool GroupPreemption::Draft::IsNominatedTo(const PodInfo& pod,
+                                           const NodePlacement* placement) const {
+  const std::string node = cluster_.nominations().NominatedNode(pod);
+  const NodeRow row = node.empty() ? -1 : cluster_.nodes().FindRow(Symbol::Intern(node));
+  return row >= 0 && (placement == nullptr || absl::c_binary_search(placement->rows, row));
+}
+
+bool GroupPreemption::Draft::PlaceRunsByEvicting(const std::vector<MemberRun>& runs,
+                                                 RunOrder order) {
+  const std::vector<const NodePlacement*> anywhere = {request_.placement};
+  if (absl::c_any_of(runs, [&](const MemberRun& run) { return run.placements != anywhere; })) {
+    in_runs_ = &runs;
+  }
+  steps_left_ = request_.group_search_steps;
+  for (const MemberRun& run : runs) {
+    Run& added = runs_.emplace_back(Run{&run, RunRoom(*request_.framework, cluster_.nodes(), run)});
+    added.is_nominated =
+        absl::c_any_of(run.pods, [&](const PodPtr& pod) { return IsNominatedTo(*pod, nullptr); });
+  }
+  ListMembers();
+  SortRuns(order);
+  ListMembers();
+  return PlaceRunsFrom(0, nullptr, 0);
+}
+
+void GroupPreemption::Draft::ListMembers() {
+  absl::flat_hash_map<const PodInfo*, int> part_of;
+  for (size_t i = 0; i < request_.pods.size(); ++i) {
+    part_of.emplace(request_.pods[i].get(), request_.PartOf(i));
+  }
+  order_.clear();
+  parts_.clear();
+  for (Run& run : runs_) {
+    run.first = order_.size();
+    for (const PodPtr& pod : run.run->pods) {
+      order_.push_back(pod);
+      parts_.push_back(part_of[pod.get()]);
+    }
+  }
+}
+
+// Those for which room is held first. Then the cheapest, since of the parts of a group not all may
+// have to start; or those of which some member has the fewest places.
+void GroupPreemption::Draft::SortRuns(RunOrder order) {
+  struct Rank {
+    bool has_place = false;
+    VictimsCost cost;
+    int64_t places = 0;
+  };
+  std::vector<std::pair<Rank, size_t>> ranks;
+  for (size_t i = 0; i < runs_.size(); ++i) {
+    Rank rank;
+    if (order == RunOrder::kHardestFirst) {
+      rank = {true, {}, runs_[i].room.FewestIfEmpty(request_.placement)};
+    } else if (request_.quorum.has_parts() && !runs_[i].is_nominated) {
+      const std::vector<Option> options = OptionsOf(i, nullptr, 0);
+      if (!options.empty()) rank = {true, options.front().cost, 0};
+    }
+    ranks.emplace_back(rank, i);
+  }
+  absl::c_stable_sort(ranks, [&](const auto& a, const auto& b) {
+    const bool a_held = runs_[a.second].is_nominated, b_held = runs_[b.second].is_nominated;
+    if (a_held != b_held) return a_held;
+    if (a.first.has_place != b.first.has_place) return a.first.has_place;
+    if (a.first.places != b.first.places) return a.first.places < b.first.places;
+    return a.first.cost < b.first.cost;
+  });
+  std::vector<Run> sorted;
+  for (const auto& [rank, i] : ranks) sorted.push_back(runs_[i]);
+  runs_ = std::move(sorted);
+  steps_left_ = request_.group_search_steps;
+}
+
+// Whether the group is whole if all members of the runs from `position` on are placed.
+bool GroupPreemption::Draft::MayBeWhole(size_t position) const {
+  const size_t first = position < runs_.size() ? runs_[position].first : order_.size();
+  if (placed() + static_cast<int>(order_.size() - first) < request_.minimum) return false;
+  if (!request_.quorum.has_parts()) return true;
+  std::vector<int> by_part = request_.CountByPart(trial_.placed);
+  for (size_t i = first; i < order_.size(); ++i) ++by_part[parts_[i]];
+  // Members beyond the minima of runs that are placed may be placed, too.
+  for (size_t i = 0; i < position; ++i) {
+    const MemberRun& run = *runs_[i].run;
+    if (!runs_[i].is_placed) continue;
+    by_part[parts_[runs_[i].first]] += static_cast<int>(run.pods.size()) - run.minimum;
+  }
+  return request_.quorum.IsReachedBy(by_part);
+}
+
+// Runs of alike members one after another go to the same placements.
+bool GroupPreemption::Draft::IsLikeTheLast(size_t position) const {
+  if (position == 0) return false;
+  const Run& run = runs_[position];
+  const Run& last = runs_[position - 1];
+  return run.room.all_alike() && last.room.all_alike() && run.run->minimum == last.run->minimum &&
+         run.run->pods.size() == last.run->pods.size() &&
+         AreAlike(*run.run->pods.front(), *last.run->pods.front()) &&
+         run.run->placements == last.run->placements && run.run->tiers == last.run->tiers;
+}
+
+bool GroupPreemption::Draft::PlaceRunIn(size_t position, const NodePlacement* placement, int goal) {
+  const Run& run = runs_[position];
+  const std::vector<PodPtr>& pods = run.run->pods;
+  steps_left_ -= 1 + static_cast<int64_t>(pods.size()) / 16;
+  const NodePlacement* const outer = std::exchange(request_.placement, placement);
+  goal_ = placed() + goal;
+  const Transaction::Savepoint before = transaction_.Save();
+  const size_t victims = victims_.size();
+  PlaceWhoFits(pods);
+  bool done = IsEnough() || PlaceByEvicting(order_, run.first, run.first + pods.size());
+  if (!done && !run.room.all_alike()) {
+    RollBackTo(before, victims);
+    const std::vector<PodPtr> hardest_first = run.room.HardestFirst(placement);
+    done = PlaceByEvicting(hardest_first, 0, hardest_first.size());
+  }
+  if (!done) RollBackTo(before, victims);
+  request_.placement = outer;
+  goal_ = -1;
+  return done;
+}
+
+// Absent if the run has no place there, with whatever evictions.
+std::optional<VictimsCost> GroupPreemption::Draft::CostIn(size_t position,
+                                                          const NodePlacement* placement) {
+  const Transaction::Savepoint before = transaction_.Save();
+  const size_t victims = victims_.size();
+  if (!PlaceRunIn(position, placement, runs_[position].run->minimum)) return std::nullopt;
+  VictimsCost cost;
+  for (size_t i = victims; i < victims_.size(); ++i) cost.Add(*victims_[i].pod);
+  RollBackTo(before, victims);
+  return cost;
+}
+
+// Where the run may go, the cheapest first. Where room is held for it already, nobody else has to
+// go. `of_last`: those of a run that is like this one, of which the one at `last_chosen` was taken.
+std::vector<GroupPreemption::Draft::Option> GroupPreemption::Draft::OptionsOf(
+    size_t position, const std::vector<Option>* of_last, size_t last_chosen) {
+  const MemberRun& run = *runs_[position].run;
+  std::vector<Option> options;
+  const auto add = [&](const NodePlacement* placement) {
+    const std::optional<VictimsCost> cost = CostIn(position, placement);
+    if (cost.has_value()) options.push_back({placement, *cost});
+  };
+  if (of_last != nullptr) {
+    for (size_t i = 0; i < of_last->size(); ++i) {
+      if (i == last_chosen) {
+        add((*of_last)[i].placement);
+      } else {
+        options.push_back((*of_last)[i]);
+      }
+    }
+  } else {
+    const auto is_nominated_to = [&](const NodePlacement* placement) {
+      return absl::c_any_of(run.pods,
+                            [&](const PodPtr& pod) { return IsNominatedTo(*pod, placement); });
+    };
+    const bool any_nominated = absl::c_any_of(run.placements, is_nominated_to);
+    for (const NodePlacement* const placement : run.placements) {
+      if (steps_left_ <= 0) break;
+      if (any_nominated && !is_nominated_to(placement)) continue;
+      if (runs_[position].room.IfEmpty(placement) < run.minimum) continue;
+      add(placement);
+    }
+  }
+  absl::c_stable_sort(options, [](const Option& a, const Option& b) { return a.cost < b.cost; });
+  return options;
+}
+
+bool GroupPreemption::Draft::PlaceRunsFrom(size_t position, const std::vector<Option>* of_last,
+                                           size_t last_chosen) {
+  if (position == runs_.size()) return IsWhole() || FillUp();
+  if (!MayBeWhole(position)) return false;
+  Run& run = runs_[position];
+  const bool is_like_the_last = of_last != nullptr && IsLikeTheLast(position);
+  const std::vector<Option> options =
+      OptionsOf(position, is_like_the_last ? of_last : nullptr, last_chosen);
+  if (options.empty() && run.is_nominated && !gives_up_) {  // nobody else goes meanwhile
+    waits_ = true;
+    return false;
+  }
+  for (size_t i = 0; i < options.size() && steps_left_ > 0; ++i) {
+    const Transaction::Savepoint before = transaction_.Save();
+    const size_t victims = victims_.size();
+    if (!PlaceRunIn(position, options[i].placement, run.run->minimum)) continue;
+    run.chosen = options[i].placement;
+    run.is_placed = true;
+    if (PlaceRunsFrom(position + 1, &options, i)) return true;
+    run.is_placed = false;
+    RollBackTo(before, victims);
+    if (waits_) return false;
+  }
+  return PlaceRunsFrom(position + 1, nullptr, 0);
+}
+
+// Places more members of the runs that are placed than their minima, until the group is whole.
+bool GroupPreemption::Draft::FillUp() {
+  const Transaction::Savepoint before = transaction_.Save();
+  const size_t victims = victims_.size();
+  const NodePlacement* const outer = request_.placement;
+  for (const Run& run : runs_) {
+    if (!run.is_placed) continue;
+    request_.placement = run.chosen;
+    PlaceByEvicting(order_, run.first, run.first + run.run->pods.size());
+    if (IsWhole()) break;
+  }
+  request_.placement = outer;
+  if (IsWhole()) return true;
+  RollBackTo(before, victims);
+  return false;
+}
+
+}  // namespace berth
