@@ -87,10 +87,10 @@ class CapacityScheduling final : public Plugin,
     NoteMissingClaims(pod, node);
     status_.Touch();
   }
-  void OnPodUnassigned(const PodInfo& pod, const NodeInfo&) override {
+  void OnPodUnassigned(const PodInfo& pod, const NodeInfo& node) override {
     missing_claims_.Erase(*pod.identity());
     ledger_.Release(pod);
-    book_.OnUnassigned(pod);
+    book_.OnUnassigned(pod, node);
     status_.Touch();
   }
   void OnPodPending(const PodInfo& pod) override {
