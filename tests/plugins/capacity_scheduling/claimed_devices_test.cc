@@ -24,7 +24,8 @@ std::string ClaimFor(absl::string_view name, absl::string_view requests) {
 }
 constexpr char kTwoGpus[] = "{name: a, exactly: {deviceClassName: gpu, count: 2}}";
 constexpr char kNicOrGpus[] =
-    "{name: b, firstAvailable: [{name: x, deviceClassName: nic}, {name: y, deviceClassName: gpu, "
+    "{name: b, firstAvailable: [{name: one, deviceClassName: nic}, {name: other, deviceClassName: "
+    "gpu, "
     "count: 3}]}";
 
 PodPtr PodWithClaims(const std::vector<std::string>& claims, absl::string_view name = "p") {
