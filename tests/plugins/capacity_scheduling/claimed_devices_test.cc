@@ -13,6 +13,7 @@
 #include "berth/testing/fake_handle.h"
 #include "berth/testing/objects.h"
 #include "plugins/capacity_scheduling/capacity_scheduling.h"
+#include "tests/preemption/small_cluster.h"
 
 namespace berth::testing {
 namespace {
