@@ -13,9 +13,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "berth/api/core_v1.pb.h"
 #include "berth/api/scheduling_berth_dev.pb.h"
 #include "berth/api/scheduling_x_k8s_io.pb.h"
 #include "google/protobuf/util/message_differencer.h"
+#include "plugins/capacity_scheduling/claimed_devices.h"
 #include "plugins/capacity_scheduling/ledger_trial.h"
 #include "plugins/capacity_scheduling/quota_order.h"
 #include "plugins/capacity_scheduling/quota_state.h"
@@ -96,6 +98,7 @@ void CapacityScheduling::AddNominatedPods(const PodInfo& pod, const Quota& quota
 
 Status CapacityScheduling::PreFilter(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                                      PreFilterResult& result) {
+  ChargeMissedClaims();
   const uint64_t tree_before = book_.tree_version();
   book_.Refresh();
   if (book_.tree_version() != tree_before) status_.Touch();
@@ -133,6 +136,32 @@ Status CapacityScheduling::PreFilter(CycleState& state, const PodInfo& pod, cons
                      " is rejected in PreFilter because total ElasticQuota used is more than min"));
   }
   return Status::Success();
+}
+
+void CapacityScheduling::NoteMissingClaims(const PodInfo& pod, const NodeInfo& node) {
+  if (pod.spec().resource_claims().empty()) return;
+  if (DevicesClaimedBy(pod, handle_.objects()).is_complete) return;
+  *missing_claims_.FindOrAdd(pod.identity()).first = node.name();
+}
+
+void CapacityScheduling::ChargeMissedClaims() {
+  const uint64_t version = handle_.objects().version(Kind::kResourceClaim);
+  if (std::exchange(claims_version_, version) == version) return;
+  std::vector<std::pair<std::shared_ptr<const PodInfo>, NodeRow>> there;
+  const NodeTable& nodes = handle_.nodes();
+  missing_claims_.ForEach([&](const Identity& pod, const Symbol& node) {
+    const NodeRow row = nodes.FindRow(node);
+    if (row < 0) return;
+    for (const std::shared_ptr<const PodInfo>& one : nodes.node(row).pods()) {
+      if (one->uid() == pod.uid() && DevicesClaimedBy(*one, handle_.objects()).is_complete) {
+        there.emplace_back(one, row);
+      }
+    }
+  });
+  for (const auto& [pod, row] : there) {
+    OnPodUnassigned(*pod, nodes.node(row));
+    OnPodAssigned(*pod, nodes.node(row));
+  }
 }
 
 Status CapacityScheduling::AddPod(CycleState& state, const PodInfo&, const PodInfo& added,
@@ -376,7 +405,7 @@ void CapacityScheduling::ExplainWaiting(const PodInfo& pod, const Status& reject
   const ResourceVector& used =
       own_max ? ledger_.UsageOf(quota->namespace_name).used : ledger_.total_usage().used;
   const ResourceBounds& bounds = own_max ? quota->max : ledger_.total_min();
-  QuotaRequest(pod).ForEach([&](ResourceId id, int64_t amount) {
+  ledger_.RequestOf(pod).ForEach([&](ResourceId id, int64_t amount) {
     const int64_t* bound = quota->Names(id) ? bounds.Find(id) : nullptr;
     if (bound == nullptr || used.Get(id) + amount <= *bound) return;
     const std::string name(ResourceName(id));

@@ -10,6 +10,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "berth/api/identity_map.h"
+#include "berth/api/symbol.h"
 #include "berth/extensions/observer.h"
 #include "berth/extensions/post_filter_events.h"
 #include "berth/extensions/queue_order.h"
@@ -57,7 +59,9 @@ class CapacityScheduling final : public Plugin,
         book_(handle),
         rules_without_quota_(handle, book_),
         preemption_(handle),
-        status_(handle, book_, kName) {}
+        status_(handle, book_, kName) {
+    ledger_.CountClaimsIn(handle.objects());
+  }
 
   absl::string_view Name() const override { return kName; }
 
@@ -81,9 +85,11 @@ class CapacityScheduling final : public Plugin,
   void OnPodAssigned(const PodInfo& pod, const NodeInfo& node) override {
     ledger_.Charge(pod);
     book_.OnAssigned(pod, node);
+    NoteMissingClaims(pod, node);
     status_.Touch();
   }
   void OnPodUnassigned(const PodInfo& pod, const NodeInfo& node) override {
+    missing_claims_.Erase(*pod.identity());
     ledger_.Release(pod);
     book_.OnUnassigned(pod, node);
     status_.Touch();
@@ -161,6 +167,10 @@ class CapacityScheduling final : public Plugin,
                        PreFilterResult& result);
   Status PostFilterInTree(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
                           PostFilterResult& result);
+  // A pod may be seen on its node before its claims are: it is charged for these when they are
+  // there.
+  void NoteMissingClaims(const PodInfo& pod, const NodeInfo& node);
+  void ChargeMissedClaims();
   std::vector<QuotaFigure> ReportTree() const;
   void ExplainInTree(const PodInfo& pod, WaitingFor& waiting) const;
 
@@ -172,6 +182,8 @@ class CapacityScheduling final : public Plugin,
   RulesWithoutQuota rules_without_quota_;
   Preemption preemption_;
   QuotaStatus status_;
+  IdentityMap<Symbol, ByUid> missing_claims_;  // nodes of pods
+  uint64_t claims_version_ = 0;
 };
 
 }  // namespace berth

@@ -8,14 +8,19 @@
 
 #include "absl/algorithm/container.h"
 #include "berth/api/amounts.h"
+#include "berth/api/core_v1.pb.h"
 #include "berth/api/time.h"
 #include "berth/gpu/request_marks.h"
+#include "plugins/capacity_scheduling/claimed_devices.h"
 
 namespace berth {
 namespace {
 
 constexpr absl::string_view kCheckpointTime = "scheduling.berth.dev/checkpoint-time";
 constexpr size_t kMostShapes = 4096;  // that are kept
+
+// Of devices by class, which selectors would have to tell: such a line is limited by quotas alone.
+constexpr int64_t kUnknownCapacity = int64_t{1} << 40;
 
 bool AsksForGpuParts(const PodInfo& pod) {
   return absl::c_any_of(kGpuRequestMarks,
@@ -152,6 +157,10 @@ void QuotaBook::FollowNodes() {
     all.gpu_milli = GpuMilliOf(node.allocatable());
     for (size_t i = 0; i < capacity.size(); ++i) {
       const QuotaLine& line = tree_.lines()[i];
+      if (line.counts == QuotaLine::Counts::kResource && CountsClaimedDevices(line.resource)) {
+        capacity[i] = kUnknownCapacity;
+        continue;
+      }
       if (!line.Covers(node.labels())) continue;
       capacity[i] =
           SaturatingAdd(capacity[i], line.counts == QuotaLine::Counts::kPods ? node.allowed_pods()
@@ -228,6 +237,11 @@ QuotaBook::WithoutNomination::~WithoutNomination() {
 // --- Whose pods ---
 
 const PodAmounts& QuotaBook::RequestOf(const PodInfo& pod) const {
+  if (!pod.spec().resource_claims().empty()) {
+    with_annotations_ = AmountsOf(pod);
+    with_annotations_.resources.Add(DevicesClaimedBy(pod, handle_.objects()).resources);
+    return with_annotations_;
+  }
   if (AsksForGpuParts(pod)) return with_annotations_ = AmountsOf(pod);
   const std::shared_ptr<const PodShape>& shape = pod.packed()->shape();
   const auto known = shapes_.find(shape.get());

@@ -7,6 +7,7 @@
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/quantity.h"
 #include "berth/api/scheduling_x_k8s_io.pb.h"
+#include "plugins/capacity_scheduling/claimed_devices.h"
 
 namespace berth {
 namespace {
@@ -144,6 +145,11 @@ const Usage& QuotaLedger::UsageOf(Symbol namespace_name) const {
 }
 
 const ResourceVector& QuotaLedger::RequestOf(const PodInfo& pod) const {
+  if (claims_ != nullptr && !pod.spec().resource_claims().empty()) {
+    with_claims_ = QuotaRequest(pod);
+    with_claims_.Add(DevicesClaimedBy(pod, *claims_).resources);
+    return with_claims_;
+  }
   const std::shared_ptr<const PodShape>& shape = pod.packed()->shape();
   const auto known = requests_.find(shape.get());
   if (known != requests_.end()) return known->second.amount;

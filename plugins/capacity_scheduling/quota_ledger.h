@@ -74,6 +74,8 @@ struct Usage {
 // quota is right from the moment it appears. Scheduling thread.
 class QuotaLedger {
  public:
+  // Whose claims are counted from now on.
+  void CountClaimsIn(const ObjectStore& objects) { claims_ = &objects; }
   // Reads the quotas anew if any changed. If a namespace has several, the oldest counts.
   void Refresh(const ObjectStore& objects);
 
@@ -90,7 +92,8 @@ class QuotaLedger {
   // What the assigned pods of a namespace use of every resource.
   const Usage& UsageOf(Symbol namespace_name) const;
   bool IsCharged(UidRef pod) const { return charges_.Contains(pod); }
-  // QuotaRequest(), worked out once for pods of one shape. Valid until the next call.
+  // QuotaRequest() and the devices of claims; worked out once for pods of one shape without claims.
+  // Valid until the next call.
   const ResourceVector& RequestOf(const PodInfo& pod) const;
 
   // Over all quotas: the sum of what their mins name, and what is used of the resources that the
@@ -121,6 +124,8 @@ class QuotaLedger {
     ResourceVector amount;
   };
   mutable absl::flat_hash_map<const PodShape*, ShapeRequest> requests_;
+  mutable ResourceVector with_claims_;
+  const ObjectStore* claims_ = nullptr;
 };
 
 // Only the resources that `quota` names.

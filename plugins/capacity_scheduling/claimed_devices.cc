@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of claimed_devices.h.
+#include "plugins/capacity_scheduling/claimed_devices.h"
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "berth/api/core_v1.pb.h"
+#include "berth/api/resource_v1.pb.h"
+#include "berth/devices/device_counts.h"
+
+namespace berth {
+namespace {
+
+// The claim that was made for a reference to a template; empty if none is needed, absent if there
+// is none yet.
+std::optional<std::string> MadeFor(const PodInfo& pod, const std::string& reference) {
+  std::optional<std::string> made;
+  pod.packed()->ReadOwn([&](const api::Pod& own) {
+    for (const api::PodResourceClaimStatus& status : own.status().resource_claim_statuses()) {
+      if (status.name() == reference) made = status.resource_claim_name();
+    }
+  });
+  return made;
+}
+
+}  // namespace
+
+bool CountsClaimedDevices(ResourceId resource) {
+  return resource > kEphemeralStorage && absl::EndsWith(ResourceName(resource), kDevicesOfClass);
+}
+
+ClaimedDevices DevicesClaimedBy(const PodInfo& pod, const ObjectStore& objects) {
+  ClaimedDevices devices;
+  std::set<std::string> counted;
+  for (const api::PodResourceClaim& reference : pod.spec().resource_claims()) {
+    const std::optional<std::string> name = reference.has_resource_claim_name()
+                                                ? reference.resource_claim_name()
+                                                : MadeFor(pod, reference.name());
+    if (name == "" || (name.has_value() && !counted.insert(*name).second)) continue;
+    const auto* const claim =
+        name.has_value() ? objects.Find<api::ResourceClaim>(pod.namespace_name().view(), *name)
+                         : nullptr;
+    if (claim == nullptr) {
+      devices.is_complete = false;
+      continue;
+    }
+    for (const auto& [device_class, count] : CountRequestedDevices(claim->spec())) {
+      ResourceVector more;
+      more.Set(ResourceIdOf(absl::StrCat(device_class, kDevicesOfClass)), count);
+      devices.resources.Add(more);
+    }
+  }
+  return devices;
+}
+
+}  // namespace berth
