@@ -22,6 +22,7 @@ import grpc
 
 from berth.v1 import plugin_pb2 as v1
 from berth.v1 import plugin_pb2_grpc
+from berth_standard_services import add_standard_services
 
 MAX_MESSAGE_BYTES = 256 << 20
 
@@ -295,6 +296,7 @@ def serve(address, plugin_class, ca_file="", cert_file="", key_file=""):
                ("grpc.so_reuseport", 0)]
     server = grpc.server(concurrent.futures.ThreadPoolExecutor(64), options=options)
     plugin_pb2_grpc.add_PluginServicer_to_server(Service(plugin_class), server)
+    add_standard_services(server, ["berth.v1.Plugin"])
     server.add_secure_port(address, credentials) if credentials else server.add_insecure_port(address)
     server.start()
     if address.startswith("unix:"):

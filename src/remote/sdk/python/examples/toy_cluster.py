@@ -9,7 +9,6 @@ import queue
 import sys
 
 import grpc
-
 from berth.v1 import cluster_pb2 as v1
 from berth.v1 import cluster_pb2_grpc
 
@@ -19,15 +18,13 @@ def node(name, cpu):
             "status": {"allocatable": {"cpu": str(cpu), "memory": "64Gi", "pods": "110"}}}
 
 
-def pod(name, cpu, priority=0, labels=None):
-    requests = {"resources": {"requests": {"cpu": str(cpu)}}}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": labels or {}},
-            "spec": {"priority": priority, "containers": [{"name": "c", **requests}]}}
+def pod(name, cpu, priority=0):
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {
+        "priority": priority, "containers": [{"name": "c", "resources": {"requests": {"cpu": str(cpu)}}}]}}
 
 
 class Cluster:
     """The objects of one cluster, and a stream on which the scheduler hears of them."""
-
     def __init__(self, stub, name):
         self.messages, self.sequence, self.placements, self.waiting = queue.Queue(), 0, {}, {}
         self.messages.put(v1.ToScheduler(hello=v1.Hello(protocol_version=1, cluster=name, acknowledges=True)))
@@ -40,10 +37,6 @@ class Cluster:
 
     def add(self, *objects, synced=False):
         self.send(*(v1.Change(type="ADDED", object=v1.Object(json=json.dumps(o))) for o in objects), synced=synced)
-
-    def delete(self, name):
-        what = v1.Object(api_version="v1", kind="Pod", name=v1.ObjectName(namespace="default", name=name))
-        self.send(v1.Change(type="DELETED", object=what))
 
     def run_until(self, done):
         """Does what the scheduler says."""
@@ -58,7 +51,8 @@ class Cluster:
                 elif event.HasField("eviction"):
                     print("%s is evicted: %s" % (event.eviction.pod.name, event.eviction.message))
                     self.placements.pop(event.eviction.pod.name, None)
-                    self.delete(event.eviction.pod.name)  # its containers have ended
+                    gone = v1.ObjectName(namespace="default", name=event.eviction.pod.name)  # its containers have ended
+                    self.send(v1.Change(type="DELETED", object=v1.Object(api_version="v1", kind="Pod", name=gone)))
                 elif event.HasField("condition"):
                     self.waiting[event.condition.pod.name] = event.condition.message
                 self.messages.put(v1.ToScheduler(acknowledge=v1.Acknowledge(revision=event.revision)))
