@@ -114,6 +114,11 @@ Status NodeAffinity::FilterNodes(const CycleState&, const PodInfo& pod, const No
   return Status::Success();
 }
 
+bool NodeAffinity::SelectRows(const CycleState&, const PodInfo& pod, const NodeTable& nodes,
+                              int most, std::vector<NodeRow>& rows) {
+  return berth::SelectRows(pod.required_node_affinity(), nodes, most, rows);
+}
+
 Status NodeAffinity::PreScore(CycleState&, const PodInfo& pod, const NodeTable&,
                               absl::Span<const NodeRow>) {
   const absl::Status& parsed = pod.preferred_node_affinity_status();

@@ -20,6 +20,7 @@
 #include "berth/framework/plugin.h"
 #include "berth/framework/prefilter.h"
 #include "berth/framework/score.h"
+#include "berth/incremental/selective_filter.h"
 #include "berth/incremental/sign.h"
 #include "plugins/node_affinity/node_affinity_args.h"
 
@@ -36,6 +37,7 @@ struct AddedAffinity {
 class NodeAffinity final : public Plugin,
                            public PreFilterPlugin,
                            public FilterPlugin,
+                           public SelectiveFilter,
                            public PreScorePlugin,
                            public ScorePlugin,
                            public ScoreExtensions,
@@ -53,6 +55,8 @@ class NodeAffinity final : public Plugin,
   Status Filter(const CycleState&, const PodInfo& pod, const NodeInfo& node) const override;
   Status FilterNodes(const CycleState&, const PodInfo& pod, const NodeTable& nodes,
                      NodeVerdicts& verdicts) const override;
+  bool SelectRows(const CycleState&, const PodInfo& pod, const NodeTable& nodes, int most,
+                  std::vector<NodeRow>& rows) override;
 
   Status PreScore(CycleState&, const PodInfo& pod, const NodeTable&,
                   absl::Span<const NodeRow>) override;

@@ -28,6 +28,9 @@ bool MayTolerateNode(absl::Span<const Toleration> tolerations, const TaintList& 
   return true;
 }
 
+// More tolerations than that are compared with each list.
+constexpr size_t kFewTolerations = 64;
+
 int64_t CountUntoleratedPreferences(const PodInfo& pod, const TaintList& taints) {
   int64_t count = 0;
   for (const Taint& taint : taints) {
@@ -62,6 +65,13 @@ Status TaintToleration::FilterNodes(const CycleState&, const PodInfo& pod, const
                                     NodeVerdicts& verdicts) const {
   const DictionaryColumn<TaintList>& taints = nodes.taints();
   const absl::Span<const Toleration> tolerations = pod.tolerations();
+  if (verdicts.candidates().size() < taints.values().size()) {
+    for (const NodeRow row : verdicts.candidates()) {
+      if (ToleratesNode(pod, taints.at(row))) continue;
+      verdicts.Set(row, Code::kUnschedulableAndUnresolvable, 0);
+    }
+    return Status::Success();
+  }
   absl::InlinedVector<bool, 16> tolerated;
   bool all_tolerated = true;
   for (const TaintList& list : taints.values()) {
@@ -75,6 +85,22 @@ Status TaintToleration::FilterNodes(const CycleState&, const PodInfo& pod, const
   return Status::Success();
 }
 
+bool TaintToleration::SelectRows(const CycleState&, const PodInfo& pod, const NodeTable& nodes,
+                                 int most, std::vector<NodeRow>& rows) {
+  if (pod.tolerations().size() > kFewTolerations) return false;
+  index_.Refresh(nodes);
+  const DictionaryColumn<TaintList>& taints = nodes.taints();
+  std::vector<uint32_t> lists;
+  int64_t count = 0;
+  const bool known = index_.ForEachCandidate(pod.tolerations(), [&](uint32_t list) {
+    if (count > most || taints.row_count(list) == 0) return;
+    if (!ToleratesNode(pod, taints.values()[list])) return;
+    count += taints.row_count(list);
+    lists.push_back(list);
+  });
+  return known && taints.SelectRows(lists, most, rows);
+}
+
 absl::StatusOr<int64_t> TaintToleration::Score(const CycleState&, const PodInfo& pod,
                                                const NodeInfo& node) const {
   return CountUntoleratedPreferences(pod, node.taints());
@@ -84,6 +110,12 @@ absl::Status TaintToleration::ScoreNodes(const CycleState&, const PodInfo& pod,
                                          const NodeTable& nodes, absl::Span<const NodeRow> rows,
                                          absl::Span<int64_t> scores) const {
   const DictionaryColumn<TaintList>& taints = nodes.taints();
+  if (rows.size() < taints.values().size()) {
+    for (size_t i = 0; i < rows.size(); ++i) {
+      scores[i] = CountUntoleratedPreferences(pod, taints.at(rows[i]));
+    }
+    return absl::OkStatus();
+  }
   absl::InlinedVector<int64_t, 16> score_of_list;
   int64_t any = 0;
   for (const TaintList& list : taints.values()) {

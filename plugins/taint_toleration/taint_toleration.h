@@ -16,7 +16,9 @@
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/score.h"
+#include "berth/incremental/selective_filter.h"
 #include "berth/incremental/sign.h"
+#include "plugins/taint_toleration/taint_index.h"
 
 namespace berth {
 
@@ -24,6 +26,7 @@ namespace berth {
 // taints that the pod does not tolerate score higher. As kube-scheduler v1.35 tainttoleration.
 class TaintToleration final : public Plugin,
                               public FilterPlugin,
+                              public SelectiveFilter,
                               public PreScorePlugin,
                               public ScorePlugin,
                               public ScoreExtensions,
@@ -38,6 +41,8 @@ class TaintToleration final : public Plugin,
   Status Filter(const CycleState&, const PodInfo& pod, const NodeInfo& node) const override;
   Status FilterNodes(const CycleState&, const PodInfo& pod, const NodeTable& nodes,
                      NodeVerdicts& verdicts) const override;
+  bool SelectRows(const CycleState&, const PodInfo& pod, const NodeTable& nodes, int most,
+                  std::vector<NodeRow>& rows) override;
 
   // Always Success: there for configurations that enable it.
   Status PreScore(CycleState&, const PodInfo&, const NodeTable&,
@@ -61,6 +66,9 @@ class TaintToleration final : public Plugin,
   Status SignPod(const PodInfo& pod, PodSignature& signature) const override;
   bool SignsSpecOnly() const override { return true; }
   Aspects DependsOn() const override { return Aspect::kNodeTaints; }
+
+ private:
+  TaintIndex index_;  // of the table that was asked about last
 };
 
 }  // namespace berth

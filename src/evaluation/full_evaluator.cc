@@ -30,15 +30,31 @@ Evaluation FullEvaluator::Evaluate(const EvaluationRequest& request,
   pre_filter.ListRows(request.nodes, rows_);
   evaluation.status = FindFeasible(request, rejections);
   if (!evaluation.status.ok()) return evaluation;
-  const bool score = feasible_.size() > 1 || (explain && !feasible_.empty());
-  if (score) evaluation.status = ScoreFeasible(request);
-  if (evaluation.status.ok()) evaluation.status = ChooseBest(request, evaluation.best);
+  FindBest(request, evaluation);
   if ((evaluation.status.ok() && evaluation.best < 0) || explain) {
     excluded_ = pre_filter.excluded;
     evaluation.diagnosis = &diagnosis_.emplace(request.framework, request.state, *request.pod,
                                                request.nodes, verdicts_, excluded_, &by_extenders_);
   }
   return evaluation;
+}
+
+Evaluation FullEvaluator::EvaluateRows(const EvaluationRequest& request,
+                                       absl::Span<const NodeRow> rows) {
+  Evaluation evaluation;
+  scores_by_plugin_.clear();
+  rows_.assign(rows.begin(), rows.end());
+  evaluation.status = FindFeasible(request, nullptr);
+  if (evaluation.status.ok()) FindBest(request, evaluation);
+  return evaluation;
+}
+
+// Of feasible_.
+void FullEvaluator::FindBest(const EvaluationRequest& request, Evaluation& evaluation) {
+  const bool score =
+      feasible_.size() > 1 || (request.state.for_explanation() && !feasible_.empty());
+  if (score) evaluation.status = ScoreFeasible(request);
+  if (evaluation.status.ok()) evaluation.status = ChooseBest(request, evaluation.best);
 }
 
 // --- Filter --------------------------------------------------------------------------------------

@@ -29,6 +29,9 @@ class FullEvaluator final : public NodeEvaluator {
   // are taken. Null: not known.
   Evaluation Evaluate(const EvaluationRequest& request, const PreFilterOutcome& pre_filter,
                       NodeVerdicts* rejections);
+  // The same with nothing but `rows`, ascending, filtered: -1 and no diagnosis if none of them is
+  // feasible.
+  Evaluation EvaluateRows(const EvaluationRequest& request, absl::Span<const NodeRow> rows);
   Counters counters() const override { return {.unconfirmed = unconfirmed_}; }
 
   // As of the last Evaluate(). The verdict on each row that was filtered.
@@ -40,6 +43,7 @@ class FullEvaluator final : public NodeEvaluator {
   absl::Span<const PluginScores> scores_by_plugin() const { return scores_by_plugin_; }
 
  private:
+  void FindBest(const EvaluationRequest& request, Evaluation& evaluation);
   Status FindFeasible(const EvaluationRequest& request, NodeVerdicts* rejections);
   Status FindAllFeasible(const EvaluationRequest& request);
   Status FindSomeFeasible(const EvaluationRequest& request, int wanted);

@@ -58,6 +58,7 @@ class NodeEvaluator {
   struct Counters {
     int64_t recalled = 0;      // evaluations that did not filter every node
     int64_t scored_first = 0;  // others that did not
+    int64_t of_few_rows = 0;   // others that filtered those alone which a filter selects
     int64_t unconfirmed = 0;   // nodes that FilterNodes() accepted and Filter() rejected
   };
   virtual Counters counters() const = 0;

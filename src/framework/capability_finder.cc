@@ -244,6 +244,9 @@ void CapabilityFinder::FindIncrementalForms() {
     plugins_.domain_filters.push_back(plugins_.As<const DomainFilter>(hook.index));
     plugins_.object_filters.push_back(plugins_.As<const ObjectFilter>(hook.index));
     plugins_.resource_filters.push_back(plugins_.As<const ResourceFilter>(hook.index));
+    if (auto* selective = plugins_.As<SelectiveFilter>(hook.index)) {
+      plugins_.selective_filters.push_back({selective, hook.name, hook.index});
+    }
   }
   for (const Hook<PreScorePlugin>& hook : plugins_.pre_score) {
     plugins_.domain_scorers.push_back(plugins_.As<DomainScorer>(hook.index));

@@ -23,6 +23,16 @@ constexpr PluginPoint kRemovePod{"RemovePod", Codes(),
                                  "running RemovePod on PreFilter plugin \"$0\": $1"};
 constexpr PluginPoint kFilter{"Filter", kRejections, "running \"$0\" filter plugin: $1"};
 constexpr PluginPoint kFilterNodes{"FilterNodes", Codes(), kFilter.error_text};
+constexpr PluginPoint kSelectRows{"SelectRows", Codes(), "running SelectRows of plugin \"$0\": $1"};
+
+bool AreRows(absl::Span<const NodeRow> rows, int size) {
+  NodeRow before = -1;
+  for (const NodeRow row : rows) {
+    if (row <= before) return false;
+    before = row;
+  }
+  return before < size;
+}
 
 // As Go prints a list: "[A B]".
 std::string Listed(absl::Span<const Symbol> names) {
@@ -204,6 +214,32 @@ Status FilterRunner::RunFilterNodes(const CycleState& state, const PodInfo& pod,
     verdicts.EndPlugin(static_cast<uint8_t>(i));
   }
   return CheckCodes(rows, verdicts);
+}
+
+bool FilterRunner::SelectRows(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
+                              int most, std::vector<NodeRow>& rows) const {
+  bool found = false;
+  std::vector<NodeRow> selected;
+  for (const Hook<SelectiveFilter>& hook : plugins_.selective_filters) {
+    if (state.skips().filter & MaskOf(hook)) continue;
+    bool selects = false;
+    const Status status = plugins_.calls.Guarded(kSelectRows, hook.name, [&] {
+      selects = hook.plugin->SelectRows(state, pod, nodes, most, selected);
+      return Status::Success();
+    });
+    if (!status.ok()) return false;
+    if (!selects) continue;
+    if (!AreRows(selected, nodes.size())) {
+      plugins_.calls.BadAnswer(kSelectRows, hook.name, "rows that are none, or out of order");
+      return false;
+    }
+    if (static_cast<int>(selected.size()) > most) continue;
+    rows.swap(selected);
+    found = true;
+    if (rows.empty()) return true;
+    most = static_cast<int>(rows.size()) - 1;
+  }
+  return found;
 }
 
 // A batch form can write any code.

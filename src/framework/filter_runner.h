@@ -60,6 +60,12 @@ class FilterRunner {
                         absl::Span<const NodeRow> rows, NodeVerdicts& verdicts,
                         PluginMask only = kAllPlugins) const;
 
+  // Sets `rows` to the fewest rows that a SelectiveFilter finds, ascending: every other row is
+  // rejected by it. False if there are none of at most `most`, or a plugin gave a wrong answer.
+  // `state` is as PreFilter left it.
+  bool SelectRows(const CycleState& state, const PodInfo& pod, const NodeTable& nodes, int most,
+                  std::vector<NodeRow>& rows) const;
+
  private:
   Status CheckCodes(absl::Span<const NodeRow> rows, const NodeVerdicts& verdicts) const;
 

@@ -36,6 +36,7 @@
 #include "berth/incremental/domain_scorer.h"
 #include "berth/incremental/object_filter.h"
 #include "berth/incremental/resource_filter.h"
+#include "berth/incremental/selective_filter.h"
 #include "berth/incremental/sign.h"
 #include "framework/fault_log.h"
 #include "framework/hook.h"
@@ -152,6 +153,7 @@ struct ProfilePlugins {
   std::vector<const DomainFilter*> domain_filters;
   std::vector<const ObjectFilter*> object_filters;
   std::vector<const ResourceFilter*> resource_filters;
+  std::vector<Hook<SelectiveFilter>> selective_filters;
   std::vector<DomainScorer*> domain_scorers;  // as `pre_score`; null if it is none
   // The finest ScoreResolution() of the score plugins: steps a point of their totals.
   int64_t score_resolution = 1;

@@ -2,6 +2,7 @@
 // Node selectors and scopes, requirement by requirement over columns of labels.
 #include "berth/columns/match_rows.h"
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -68,7 +69,53 @@ void KeepMatching(const LabelRequirement& requirement, const NodeTable& nodes,
       [&](size_t i, uint8_t match) { matches[i] &= match; });
 }
 
+// Sets `rows` to those that meet the requirement, of the ones that list values, which fewest meet.
+bool SelectFewest(absl::Span<const LabelRequirement> requirements, const NodeTable& nodes, int most,
+                  std::vector<NodeRow>& rows) {
+  bool found = false;
+  std::vector<NodeRow> selected;
+  for (const LabelRequirement& requirement : requirements) {
+    if (requirement.op() != SelectorOperator::kIn) continue;
+    if (!nodes.SelectRows(requirement.key(), requirement.values(), most, selected)) continue;
+    rows.swap(selected);
+    found = true;
+    if (rows.empty()) break;
+    most = static_cast<int>(rows.size()) - 1;
+  }
+  return found;
+}
+
+// The rows of all terms together.
+bool SelectByTerms(const NodeSelector& selector, const NodeTable& nodes, int most,
+                   std::vector<NodeRow>& rows) {
+  std::vector<NodeRow> all, of_term;
+  for (const NodeSelectorTerm& term : selector.terms()) {
+    if (!SelectFewest(term.expressions(), nodes, most, of_term)) return false;
+    all.insert(all.end(), of_term.begin(), of_term.end());
+    if (all.size() > 2 * static_cast<size_t>(most)) return false;
+  }
+  absl::c_sort(all);
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  rows.swap(all);
+  return static_cast<int>(rows.size()) <= most;
+}
+
 }  // namespace
+
+bool SelectRows(const RequiredNodeAffinity& affinity, const NodeTable& nodes, int most,
+                std::vector<NodeRow>& rows) {
+  bool found = false;
+  if (affinity.node_selector().has_value()) {
+    if (affinity.node_selector()->SelectsNothing()) return false;
+    found = SelectFewest(affinity.node_selector()->requirements(), nodes, most, rows);
+    if (found) most = static_cast<int>(rows.size());
+  }
+  if (!affinity.affinity().has_value() || affinity.affinity()->has_errors()) return found;
+  std::vector<NodeRow> by_terms;
+  if (!SelectByTerms(*affinity.affinity(), nodes, most, by_terms)) return found;
+  rows.swap(by_terms);
+  return true;
+}
 
 RowMatches MatchRows(const NodeSelectorTerm& term, const NodeTable& nodes,
                      absl::Span<const NodeRow> rows) {

@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "berth/check.h"
 #include "berth/columns/pod_table.h"
 #include "berth/prefetch.h"
@@ -17,6 +18,8 @@
 
 namespace berth {
 namespace {
+
+constexpr size_t kFewNodes = 64;
 
 LabelValue ValueOf(const LabelSet& labels, Symbol key) {
   const Symbol* value = labels.Find(key);
@@ -134,6 +137,36 @@ const LabelColumn* NodeTable::FindLabelColumn(Symbol key, size_t rows) const {
   ++labels_that_may_go_;
   FillLabelColumn(*kept.column, key);
   return kept.column.get();
+}
+
+bool NodeTable::SelectRows(Symbol key, absl::Span<const Symbol> values, int most,
+                           std::vector<NodeRow>& rows) const {
+  rows.clear();
+  {
+    MutexLock lock(made_mutex_);
+    if (labelled_slots_ != nullptr && !labels_.contains(key)) {
+      const LabelledSlots::Slots* const slots = labelled_slots_->Find(key);
+      if (slots == nullptr) return true;
+      if (slots->size() <= kFewNodes) {
+        for (const int slot : *slots) {
+          const LabelValue label = ValueOf(read_[slot].spec->labels, key);
+          if (absl::c_linear_search(values, label.value)) rows.push_back(row_of_slot_[slot]);
+        }
+        std::sort(rows.begin(), rows.end());
+        return static_cast<int>(rows.size()) <= most;
+      }
+    }
+  }
+  const LabelColumn& column = *FindLabelColumn(key, nodes_.size());
+  absl::InlinedVector<uint32_t, 4> indexes;
+  for (const Symbol value : values) {
+    const std::optional<uint32_t> index = column.Find(LabelValue{true, value});
+    if (index.has_value()) indexes.push_back(*index);
+  }
+  // A value may be listed twice.
+  std::sort(indexes.begin(), indexes.end());
+  indexes.erase(std::unique(indexes.begin(), indexes.end()), indexes.end());
+  return column.SelectRows(indexes, most, rows);
 }
 
 void NodeTable::FillLabelColumn(LabelColumn& column, Symbol key) const {

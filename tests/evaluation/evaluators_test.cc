@@ -57,7 +57,7 @@ class History {
       : random_(seed),
         percentage_(seed % 4 == 0 ? 40 : 0),
         steps_(seed % 3 == 0 ? 1 : 0),
-        generated_(MakeRandomCluster(random_, percentage_ > 0 ? 160 : 30)),
+        generated_(MakeRandomCluster(random_, percentage_ > 0 || seed % 4 == 1 ? 160 : 30)),
         world_(seed) {
     for (const Object& object : generated_.objects) world_.Set(object);
     for (auto& pods : generated_.pods) pods.clear();
@@ -191,7 +191,7 @@ TEST(Evaluators, FindTheSame) {
   if (const char* text = std::getenv("BERTH_SEQUENCES"); text != nullptr) {
     ASSERT_TRUE(absl::SimpleAtoi(text, &count));
   }
-  int64_t evaluations = 0, rejections = 0, recalled = 0, scored_first = 0;
+  int64_t evaluations = 0, rejections = 0, recalled = 0, scored_first = 0, of_few_rows = 0;
   for (uint64_t seed = first; seed < first + count; ++seed) {
     SCOPED_TRACE(absl::StrCat("BERTH_SEED=", seed));
     History history(seed);
@@ -201,11 +201,13 @@ TEST(Evaluators, FindTheSame) {
     rejections += history.rejections();
     recalled += history.incremental().counters().recalled;
     scored_first += history.incremental().counters().scored_first;
+    of_few_rows += history.incremental().counters().of_few_rows;
     EXPECT_EQ(history.incremental().counters().unconfirmed, 0);
   }
   if (count == 1) return;
   EXPECT_GT(recalled * 4, evaluations) << "hardly anything was recalled";
   EXPECT_GT(scored_first * 100, evaluations) << "hardly any pod was scored first";
+  EXPECT_GT(of_few_rows * 200, evaluations) << "hardly any pod had few nodes";
   EXPECT_GT(rejections * 20, evaluations) << "hardly anything was rejected";
 }
 

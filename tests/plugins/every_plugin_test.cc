@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What holds for every registered plugin: the batch form agrees with the per-node form, scores
 // keep their range, and a verdict depends on nothing that the plugin did not declare.
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <ostream>
@@ -20,6 +22,7 @@
 #include "berth/framework/score.h"
 #include "berth/incremental/domain_filter.h"
 #include "berth/incremental/domain_scorer.h"
+#include "berth/incremental/selective_filter.h"
 #include "tests/plugins/random_cluster.h"
 #include "tests/plugins/run_plugin.h"
 #include "tests/plugins/shared_reasons.h"
@@ -132,6 +135,8 @@ class Evaluation {
   }
   // How many rows share the reason of another row.
   int shared_reasons() const { return shared_reasons_; }
+  // How many rows a SelectiveFilter left out.
+  int left_out() const { return left_out_; }
   // For how many rows another one scored.
   int stood_for() const { return stood_for_; }
 
@@ -167,6 +172,9 @@ class Evaluation {
     for (const NodeRow row : block) {
       shared_reasons_ += reasons.Check(verdicts, row, filter->Filter(state, pod, nodes.node(row)));
     }
+    if (auto* selective = stage_.As<SelectiveFilter>()) {
+      CompareSelectedRows(*selective, state, pod, opinion.codes);
+    }
     if (const auto* domains = stage_.As<DomainFilter>()) {
       CompareDescribedDomains(*domains, state, pod);
       DescribeDomainsForDryRun(*domains, state, pod);
@@ -174,6 +182,22 @@ class Evaluation {
   }
 
   // Where all numbers are 0 the pod is let in, whatever pods of the node go.
+  // What is left out is rejected, whatever the most.
+  void CompareSelectedRows(SelectiveFilter& plugin, const CycleState& state, const PodInfo& pod,
+                           const std::vector<Code>& codes) {
+    const NodeTable& nodes = stage_.handle.nodes();
+    const int most = random_.Below(nodes.size() + 1);
+    std::vector<NodeRow> selected;
+    if (!plugin.SelectRows(state, pod, nodes, most, selected)) return;
+    EXPECT_LE(static_cast<int>(selected.size()), most);
+    EXPECT_EQ(absl::c_adjacent_find(selected, std::greater_equal<>()), selected.end());
+    for (const NodeRow row : stage_.rows) {
+      if (std::binary_search(selected.begin(), selected.end(), row)) continue;
+      ++left_out_;
+      EXPECT_NE(codes[row], Code::kSuccess) << "pod " << pod.key() << ", row " << row;
+    }
+  }
+
   void DescribeDomainsForDryRun(const DomainFilter& plugin, const CycleState& state,
                                 const PodInfo& pod) {
     std::vector<TrackedDistance> rules;
@@ -337,7 +361,7 @@ class Evaluation {
   const Stage& stage_;
   Random& random_;
   int shared_reasons_ = 0;
-  int stood_for_ = 0;
+  int stood_for_ = 0, left_out_ = 0;
   std::map<uint8_t, std::string> meanings_;  // of what a DomainFilter says
 };
 
@@ -356,7 +380,7 @@ void ForEveryPlugin(Test test, int seeds = kSeeds) {
 }
 
 TEST(EveryPluginTest, BatchFormsAgreeWithPerNodeForms) {
-  int shared_reasons = 0, stood_for = 0;
+  int shared_reasons = 0, stood_for = 0, left_out = 0;
   ForEveryPlugin([&](const PluginRegistration& registration, const std::string& yaml, int seed) {
     Random random(seed);
     Stage stage(registration, yaml, MakeRandomCluster(random, kMaxNodes));
@@ -366,9 +390,11 @@ TEST(EveryPluginTest, BatchFormsAgreeWithPerNodeForms) {
     }
     shared_reasons += evaluation.shared_reasons();
     stood_for += evaluation.stood_for();
+    left_out += evaluation.left_out();
   });
   EXPECT_GT(shared_reasons, 1000);
   EXPECT_GT(stood_for, 300);
+  EXPECT_GT(left_out, 300);
 }
 
 // The batch form after the table followed changes of its nodes.

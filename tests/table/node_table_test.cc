@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "berth/testing/objects.h"
 #include "gmock/gmock.h"
@@ -203,6 +204,20 @@ void ExpectColumn(const LabelColumn& column, NodeRow row, const NodeInfo& node, 
   EXPECT_EQ(column.at(row).value, value == nullptr ? Symbol() : *value) << key.view();
 }
 
+// The rows with one of the values of a label, or none if there are more than `most`.
+void ExpectSelected(const NodeTable& table, const std::vector<NodeInfo*>& nodes, Symbol key,
+                    const std::vector<Symbol>& values, int most) {
+  std::vector<NodeRow> expected, selected;
+  for (NodeRow row = 0; row < table.size(); ++row) {
+    const Symbol* const value = nodes[row]->labels().Find(key);
+    if (value != nullptr && absl::c_linear_search(values, *value)) expected.push_back(row);
+  }
+  const bool are_few = static_cast<int>(expected.size()) <= most;
+  ASSERT_EQ(table.SelectRows(key, values, most, selected), are_few) << key.view();
+  if (!are_few) return;
+  EXPECT_EQ(selected, expected) << key.view();
+}
+
 // The table says of every row what its NodeInfo says.
 void ExpectInStep(const NodeTable& table, const std::vector<NodeInfo*>& nodes) {
   ASSERT_EQ(table.size(), static_cast<int>(nodes.size()));
@@ -320,7 +335,9 @@ class RandomHistory {
     ExpectInStep(table_, order_);
     ExpectImagesInStep(table_, order_);
     for (int i = 0; i < 4; ++i) {
-      const Symbol key = RareLabels()[Below(static_cast<int>(RareLabels().size()))];
+      ExpectSelected(table_, order_, Below(2) == 0 ? RareLabel() : S(kLabels[Below(3)]),
+                     SomeValues(), Below(table_.size() + 1));
+      const Symbol key = RareLabel();
       columns_made_ += table_.FindLabelColumn(key, 0) == nullptr;
       const LabelColumn* const column = table_.FindLabelColumn(key, order_.size());
       ASSERT_NE(column, nullptr);
@@ -338,6 +355,13 @@ class RandomHistory {
 
  private:
   int Below(int n) { return static_cast<int>(random_() % n); }
+  Symbol RareLabel() { return RareLabels()[Below(static_cast<int>(RareLabels().size()))]; }
+  // Of those that RandomNode() gives labels, and one that no node has; perhaps one twice.
+  std::vector<Symbol> SomeValues() {
+    std::vector<Symbol> values;
+    for (int i = Below(4); i > 0; --i) values.push_back(S(absl::StrCat("v", Below(4))));
+    return values;
+  }
 
   // Some of the nodes, in any order; as when nodes come, go and change zones.
   void SetOrder() {

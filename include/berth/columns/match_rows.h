@@ -26,6 +26,12 @@ RowMatches MatchRows(const RequiredNodeAffinity& affinity, const NodeTable& node
 RowMatches MatchRows(const NodeScope& scope, const NodeTable& nodes,
                      absl::Span<const NodeRow> rows);
 
+// Sets `rows` to some rows, ascending and each once, outside of which no node meets `affinity`:
+// those that have the labels which it requires to have one of some values, and which fewest have.
+// False if it requires none, or they are more than `most`; `rows` may then be anything.
+bool SelectRows(const RequiredNodeAffinity& affinity, const NodeTable& nodes, int most,
+                std::vector<NodeRow>& rows);
+
 // Whether every node is in `scope`. Looks at no row: false if the scope has an affinity.
 bool MatchesAllRows(const NodeScope& scope, const NodeTable& nodes);
 

@@ -42,6 +42,11 @@ inline bool AreConsecutive(absl::Span<const NodeRow> rows) {
   return apart == 0;
 }
 
+// Appends the rows that have one of `values`, which are indexes below `value_count` as `indexes`
+// has for each row, in order.
+void AppendRowsOf(absl::Span<const uint32_t> values, absl::Span<const uint32_t> indexes,
+                  size_t value_count, std::vector<NodeRow>& rows);
+
 // A column whose values repeat: each distinct value once, and an index a row. Evaluate each value,
 // then map the rows. Values that no row has any more may linger. Belongs to a table and lives as
 // long; it may be cached.
@@ -60,6 +65,16 @@ class DictionaryColumn {
   // How many rows have the value of that index.
   int row_count(uint32_t index) const { return row_counts_[index]; }
   absl::Span<const int> row_counts() const { return row_counts_; }  // by index
+  // Sets `rows` to those that have one of the values of `indexes`, each of which is listed once;
+  // ascending. False if they are more than `most`: then `rows` is as before.
+  bool SelectRows(absl::Span<const uint32_t> indexes, int most, std::vector<NodeRow>& rows) const {
+    int64_t count = 0;
+    for (const uint32_t index : indexes) count += row_counts_[index];
+    if (count > most) return false;
+    rows.clear();
+    if (count > 0) AppendRowsOf(indexes, indexes_, values_.size(), rows);
+    return true;
+  }
   // How many values some row has.
   int values_in_use() const { return values_in_use_; }
   // Changes whenever a row gets another value or another number.
@@ -247,6 +262,11 @@ class NodeTable {
   // For callers that read `rows` rows now, and keys of which there may be very many: the column may
   // be dropped when the table changes. Null if reading the nodes costs less.
   const LabelColumn* FindLabelColumn(Symbol key, size_t rows) const;
+
+  // Sets `rows` to those whose node has the label with one of `values`, ascending. False if they
+  // are more than `most`; `rows` may then be anything. Looks at few nodes, or at a column.
+  bool SelectRows(Symbol key, absl::Span<const Symbol> values, int most,
+                  std::vector<NodeRow>& rows) const;
 
   // The pods on the nodes, counted by labels and affinity terms; include
   // "berth/columns/pod_table.h". Made when first asked for, kept in step from then on. Scheduling

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "evaluation/full_evaluator.h"
 #include "evaluation/incremental/best_node.h"
@@ -28,10 +29,12 @@ class IncrementalEvaluator final : public NodeEvaluator {
   Counters counters() const override {
     return {.recalled = recalled_,
             .scored_first = scored_first_,
+            .of_few_rows = of_few_rows_,
             .unconfirmed = full_.counters().unconfirmed};
   }
 
  private:
+  bool EvaluateFewRows(const EvaluationRequest& request, Evaluation& evaluation);
   bool EvaluatesEveryNode(const EvaluationRequest& request) const;
   std::optional<Evaluation> RecallRejection(const EvaluationRequest& request,
                                             const NodeVerdicts* known_verdicts);
@@ -43,8 +46,9 @@ class IncrementalEvaluator final : public NodeEvaluator {
   BestNodeSearch best_node_{caches_};
   ScoreFirstSearch score_first_search_;
   std::optional<CachedDiagnosis> diagnosis_;  // of the last evaluation
-  bool asked_to_cache_ = false;               // in this evaluation: AddRejections() was called
-  int64_t recalled_ = 0, scored_first_ = 0;
+  std::vector<NodeRow> few_rows_;
+  bool asked_to_cache_ = false;  // in this evaluation: AddRejections() was called
+  int64_t recalled_ = 0, scored_first_ = 0, of_few_rows_ = 0;
 };
 
 }  // namespace berth

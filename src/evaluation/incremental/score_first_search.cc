@@ -23,8 +23,8 @@ constexpr int kMostSteps = 16;
 
 constexpr int64_t kRejected = std::numeric_limits<int64_t>::min();
 
-// Filters of volumes and claims may fail on some nodes, as they do if an object is missing, and
-// fail the pod. So they see every node.
+}  // namespace
+
 bool SomeFilterReadsObjects(const EvaluationRequest& request, PluginMask node_plugins) {
   const PluginMask of_objects = request.framework.dependencies().object_filters() & ~node_plugins &
                                 ~request.state.skips().filter;
@@ -33,21 +33,36 @@ bool SomeFilterReadsObjects(const EvaluationRequest& request, PluginMask node_pl
   });
 }
 
-}  // namespace
-
 bool ScoreFirstSearch::Find(const EvaluationRequest& request, PluginMask node_plugins,
                             Evaluation& evaluation) {
+  const bool filters_first = none_is_feasible_;
   failed_ = none_is_feasible_ = false;
-  if (request.nodes.size() < kFewNodes || SomeFilterReadsObjects(request, node_plugins) ||
-      !PreScore(request, node_plugins)) {
+  if (request.nodes.size() < kFewNodes || SomeFilterReadsObjects(request, node_plugins)) {
     return false;
   }
+  const auto size = static_cast<size_t>(request.nodes.size());
+  if (rows_.size() != size) {
+    rows_.resize(size);
+    absl::c_iota(rows_, 0);
+  }
   verdicts_.Reset(request.nodes.size());
-  if (!ScoreAll(request)) return false;
+  if ((filters_first && !SomeIsFeasible(request)) || !PreScore(request, node_plugins) ||
+      !ScoreAll(request)) {
+    return false;
+  }
   const NodeRow best = FindBest(request);
   if (failed_ || best < 0) return false;  // the full evaluation will say why
   evaluation.best = best;
   return true;
+}
+
+// Filters all nodes.
+bool ScoreFirstSearch::SomeIsFeasible(const EvaluationRequest& request) {
+  block_ = rows_;
+  if (!FilterBlock(request)) return false;
+  const bool some = absl::c_any_of(rows_, [&](NodeRow row) { return verdicts_.IsFeasible(row); });
+  none_is_feasible_ = !some;
+  return some;
 }
 
 // Whether the raw scores of all plugins that score this pod are known without the feasible nodes.
@@ -58,11 +73,6 @@ bool ScoreFirstSearch::PreScore(const EvaluationRequest& request, PluginMask nod
   if (!scores.RunPreScoreDomains(state, *request.pod, request.nodes, ~node_plugins, sums_) ||
       scores.ScoresDependOnFeasible(state)) {
     return false;
-  }
-  const auto size = static_cast<size_t>(request.nodes.size());
-  if (rows_.size() != size) {
-    rows_.resize(size);
-    absl::c_iota(rows_, 0);
   }
   const PluginMask other_skips = state.skips().score & ~node_plugins;
   if (!scores.RunPreScore(state, *request.pod, request.nodes, rows_, node_plugins).ok()) {

@@ -13,12 +13,19 @@
 
 namespace berth {
 
+// Filters of volumes and claims may fail on some nodes, as they do if an object is missing, and
+// fail the pod: so they see every node. Whether one takes part. `node_plugins` depend on one node
+// at a time.
+bool SomeFilterReadsObjects(const EvaluationRequest& request, PluginMask node_plugins);
+
 // Scores every node, feasible or not, and filters nodes from the highest total down: the first that
 // the filters accept is the best. That is right where the score of a node does not depend on which
 // others are feasible: all plugins that score look at one node at a time (sign.h), or say that it
 // does not (DomainScorer::ScoresDependOnFeasible), and of scores that are normalised the lowest and
 // the highest are those of feasible nodes, for which the nodes at the ends of the range are
-// filtered. Keeps scratch memory between searches. Scheduling thread.
+// filtered. After a search that found no feasible node the next one filters first: nodes that are
+// full for one pod mostly are for the next. Keeps scratch memory between searches. Scheduling
+// thread.
 class ScoreFirstSearch {
  public:
   // Sets `evaluation.best`. `request.state` has PreFilter of all plugins, which names no nodes;
@@ -29,6 +36,7 @@ class ScoreFirstSearch {
   NodeVerdicts* rejections() { return none_is_feasible_ ? &verdicts_ : nullptr; }
 
  private:
+  bool SomeIsFeasible(const EvaluationRequest& request);
   bool PreScore(const EvaluationRequest& request, PluginMask node_plugins);
   bool ScoreAll(const EvaluationRequest& request);
   bool Normalize(const EvaluationRequest& request, const Hook<ScorePlugin>& hook);

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows of a dictionary column that have one of some values.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "berth/columns/node_table.h"
+#include "berth/columns/vector_clones.h"
+
+namespace berth {
+namespace {
+
+constexpr size_t kBlock = 64;
+
+// No early end: this way it compiles to vector instructions.
+BERTH_VECTOR_CLONES uint32_t CountOf(uint32_t value, const uint32_t* indexes, size_t size) {
+  uint32_t count = 0;
+  for (size_t i = 0; i < size; ++i) count += indexes[i] == value ? 1 : 0;
+  return count;
+}
+
+}  // namespace
+
+void AppendRowsOf(absl::Span<const uint32_t> values, absl::Span<const uint32_t> indexes,
+                  size_t value_count, std::vector<NodeRow>& rows) {
+  if (values.empty()) return;
+  if (values.size() > 1) {
+    std::vector<uint8_t> is_wanted(value_count, 0);
+    for (const uint32_t value : values) is_wanted[value] = 1;
+    for (size_t row = 0; row < indexes.size(); ++row) {
+      if (is_wanted[indexes[row]] != 0) rows.push_back(static_cast<NodeRow>(row));
+    }
+    return;
+  }
+  for (size_t begin = 0; begin < indexes.size(); begin += kBlock) {
+    const size_t end = std::min(begin + kBlock, indexes.size());
+    if (CountOf(values.front(), indexes.data() + begin, end - begin) == 0) continue;
+    for (size_t row = begin; row < end; ++row) {
+      if (indexes[row] == values.front()) rows.push_back(static_cast<NodeRow>(row));
+    }
+  }
+}
+
+}  // namespace berth
