@@ -41,7 +41,8 @@ void AddTopologyOfPods(const GroupMembers& members, PartOf part_of, GroupSpec& s
       wanted = std::move(words.topology);
       notes.insert(notes.end(), words.illegal.begin(), words.illegal.end());
     }
-    if (--left == 0 || (left == 1 && !asked[0] && !spec.subgroups.empty())) return;
+    --left;
+    if (left == 0 || (left == 1 && !asked[0] && !spec.subgroups.empty())) return;
   }
 }
 

@@ -104,7 +104,7 @@ absl::Status WriteReservation(const Object& claim, const PodInfo& pod,
   const std::string key(claim.key());
   if (allocation != nullptr) {
     const absl::Status added = handle.Edit(EditOf(claim, Part::kAllButStatus, [&](Claim& latest) {
-      const absl::Status still = CheckStill(latest, key, allocation.get());
+      absl::Status still = CheckStill(latest, key, allocation.get());
       if (!still.ok()) return still;
       auto& finalizers = *latest.mutable_metadata()->mutable_finalizers();
       if (!absl::c_linear_search(finalizers, kFinalizer)) *finalizers.Add() = kFinalizer;
@@ -114,7 +114,7 @@ absl::Status WriteReservation(const Object& claim, const PodInfo& pod,
   }
   const absl::Status reserved = handle.Edit(EditOf(claim, Part::kStatus, [&](Claim& latest) {
     write.reset();
-    const absl::Status still = CheckStill(latest, key, allocation.get());
+    absl::Status still = CheckStill(latest, key, allocation.get());
     if (!still.ok()) return still;
     api::ResourceClaimStatus& status = *latest.mutable_status();
     if (allocation == nullptr && !status.has_allocation()) {

@@ -59,7 +59,7 @@ absl::Status FindPodClaims(const PodInfo& pod, const ObjectStore& objects,
   const absl::string_view space = pod.namespace_name().view();
   for (const api::PodResourceClaim& reference : pod.spec().resource_claims()) {
     ClaimName found;
-    const absl::Status named = FindName(pod, reference, found);
+    absl::Status named = FindName(pod, reference, found);
     if (!named.ok()) return named;
     if (!found.name.has_value()) continue;
     const Object* const object = objects.Find(Kind::kResourceClaim, space, *found.name);

@@ -28,15 +28,14 @@ void AttachmentsByNode::Update(absl::string_view name, const ObjectStore& object
   }
   const Object* const object = objects.Find(Kind::kVolumeAttachment, "", name);
   if (object == nullptr) return;
-  auto attachment = object->Share<api::VolumeAttachment>();
+  const auto attachment = object->Share<api::VolumeAttachment>();
   visit(attachment->spec().node_name());
-  Add(std::move(attachment));
+  Add(attachment);
 }
 
-void AttachmentsByNode::Add(std::shared_ptr<const api::VolumeAttachment> attachment) {
+void AttachmentsByNode::Add(const std::shared_ptr<const api::VolumeAttachment>& attachment) {
   by_node_[attachment->spec().node_name()].push_back(attachment.get());
-  const absl::string_view name = attachment->metadata().name();
-  by_name_.emplace(name, std::move(attachment));
+  by_name_.emplace(attachment->metadata().name(), attachment);
 }
 
 absl::Span<const api::VolumeAttachment* const> AttachmentsByNode::On(absl::string_view node) const {

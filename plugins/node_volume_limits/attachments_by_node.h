@@ -27,7 +27,7 @@ class AttachmentsByNode {
   absl::Span<const api::VolumeAttachment* const> On(absl::string_view node) const;
 
  private:
-  void Add(std::shared_ptr<const api::VolumeAttachment> attachment);
+  void Add(const std::shared_ptr<const api::VolumeAttachment>& attachment);
 
   // By the name in the message.
   absl::flat_hash_map<absl::string_view, std::shared_ptr<const api::VolumeAttachment>> by_name_;

@@ -103,7 +103,7 @@ absl::Status RemoteProcess::Ready(const NodeTable& nodes) {
     knows_nodes_ = true;
     return absl::OkStatus();
   }
-  const absl::Status status = absl::UnavailableError("it has not taken in the nodes yet");
+  absl::Status status = absl::UnavailableError("it has not taken in the nodes yet");
   if (absl::Now() - told_since_ >= options_.args.start_timeout) return Fault(status);
   return status;
 }

@@ -169,7 +169,7 @@ absl::StatusOr<std::shared_ptr<ServedSession::PodState>> ServedSession::StateOf(
     return slot;
   }
   slot = NewState(*std::move(pod));
-  const std::shared_ptr<PodState> state = slot;
+  std::shared_ptr<PodState> state = slot;
   if (pods_.size() >= kMostPods) older_pods_ = std::exchange(pods_, {});
   return state;
 }
@@ -182,8 +182,8 @@ void ServedSession::Forget(const PodInfo& pod) {
 absl::Status ServedSession::Call(const v1::PodCall& call) {
   absl::StatusOr<std::shared_ptr<PodState>> found = StateOf(call.pod());
   if (!found.ok()) return found.status();
-  const std::shared_ptr<PodState> pod = *found;
-  const std::string node = call.node();
+  const std::shared_ptr<PodState>& pod = *found;
+  const std::string& node = call.node();
   switch (call.point()) {
     case v1::CALL_RESERVE:
       Answer(call.id(), As<ReservePlugin>() == nullptr ? Status::Success() : GuardedCall([&] {

@@ -383,9 +383,8 @@ absl::StatusOr<std::shared_ptr<SessionKeeper::Stream>> SessionKeeper::Connect() 
       Describe(**channel, *stub, options_.args, timeout, Patience::kWaits);
   if (!description.ok()) return description.status();
   if (const auto read = ReadDescription(*description); !read.ok()) return read.status();
-  if (const absl::Status same = CheckSamePlugin(options_.description, *description); !same.ok()) {
-    return same;
-  }
+  absl::Status same = CheckSamePlugin(options_.description, *description);
+  if (!same.ok()) return same;
   auto stream = std::make_shared<Stream>(*channel, options_.on_message);
   Stream::Open(stream);
   v1::ToPlugin start;
