@@ -217,7 +217,8 @@ class EventHandler final : public YAML::EventHandler {
 
   void CheckKey(const YAML::Mark& mark, ValueKind kind) const {
     if (builder_.ExpectsKey() && (kind == ValueKind::kMap || kind == ValueKind::kSequence)) {
-      throw DocumentError{mark, "a key must be a text, not a map or a list: is a { or [ not closed?"};
+      throw DocumentError{mark,
+                          "a key must be a text, not a map or a list: is a { or [ not closed?"};
     }
   }
 
