@@ -95,7 +95,7 @@ Status Coscheduling::PostFilter(CycleState&, const PodInfo& pod, const NodeStatu
 
 Status Coscheduling::Permit(CycleState&, const PodInfo& pod, absl::string_view,
                             absl::Duration& timeout) {
-  return GroupDoors::Permit(pod, absl::Seconds(args_.permit_waiting_time_seconds), timeout);
+  return GroupApis::Permit(pod, absl::Seconds(args_.permit_waiting_time_seconds), timeout);
 }
 
 Status Coscheduling::Reserve(CycleState&, const PodInfo&, absl::string_view) {
@@ -103,7 +103,7 @@ Status Coscheduling::Reserve(CycleState&, const PodInfo&, absl::string_view) {
 }
 
 void Coscheduling::Unreserve(CycleState&, const PodInfo& pod, absl::string_view) {
-  GroupDoors::Unreserve(pod);
+  GroupApis::Unreserve(pod);
 }
 
 std::vector<ClusterEventWithHint> Coscheduling::EventsToRegister() const {
@@ -125,7 +125,7 @@ std::vector<ClusterEventWithHint> Coscheduling::EventsToRegister() const {
 
 void Coscheduling::ExplainWaiting(const PodInfo& pod, const Status&, const NodeTable&,
                                   WaitingFor& waiting) const {
-  GroupDoors::ExplainWaiting(pod, waiting);
+  GroupApis::ExplainWaiting(pod, waiting);
 }
 
 }  // namespace berth

@@ -23,16 +23,16 @@
 #include "berth/framework/registry.h"
 #include "berth/framework/reserve.h"
 #include "plugins/coscheduling/coscheduling_args.h"
-#include "plugins/coscheduling/group_doors.h"
+#include "plugins/coscheduling/group_apis.h"
 
 namespace berth {
 
 // The same PodGroups, labels, arguments and texts as Coscheduling of scheduler-plugins; and the
-// groups of other APIs (group_door.h). The group is placed by the engine in one transaction
+// groups of other APIs (group_api.h). The group is placed by the engine in one transaction
 // (GroupPlugin); the per-pod points give upstream's answers for a pod that is evaluated alone, as
 // `berth explain` does.
 class Coscheduling final : public Plugin,
-                           public GroupDoors,
+                           public GroupApis,
                            public QueueSortPlugin,
                            public PreFilterPlugin,
                            public PostFilterPlugin,
@@ -68,7 +68,7 @@ class Coscheduling final : public Plugin,
 
  private:
   Coscheduling(const CoschedulingArgs& args, Handle& handle)
-      : GroupDoors(kName, handle, EveryDoor(handle), DefaultsOf(args)),
+      : GroupApis(kName, handle, EveryApi(handle), DefaultsOf(args)),
         args_(args),
         handle_(handle) {}
 

@@ -11,7 +11,7 @@ absl::StatusOr<std::unique_ptr<Plugin>> GangScheduling::Create(const PluginArgs&
 // kube-scheduler v1.35 gangscheduling.go permitTimeoutDuration.
 Status GangScheduling::Permit(CycleState&, const PodInfo& pod, absl::string_view,
                               absl::Duration& timeout) {
-  return GroupDoors::Permit(pod, absl::Minutes(5), timeout);
+  return GroupApis::Permit(pod, absl::Minutes(5), timeout);
 }
 
 }  // namespace berth

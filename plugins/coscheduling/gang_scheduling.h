@@ -16,7 +16,7 @@
 #include "berth/framework/queue_sort.h"
 #include "berth/framework/registry.h"
 #include "berth/framework/reserve.h"
-#include "plugins/coscheduling/group_doors.h"
+#include "plugins/coscheduling/group_apis.h"
 
 namespace berth {
 
@@ -24,7 +24,7 @@ namespace berth {
 // points are those of kube-scheduler v1.35 gangscheduling; the group is placed by the engine in one
 // transaction. A profile has this or Coscheduling, which reads these groups, too.
 class GangScheduling final : public Plugin,
-                             public GroupDoors,
+                             public GroupApis,
                              public PreEnqueuePlugin,
                              public PermitPlugin,
                              public ReservePlugin,
@@ -44,17 +44,16 @@ class GangScheduling final : public Plugin,
     return Status::Success();
   }
   void Unreserve(CycleState&, const PodInfo& pod, absl::string_view) override {
-    GroupDoors::Unreserve(pod);
+    GroupApis::Unreserve(pod);
   }
   std::vector<ClusterEventWithHint> EventsToRegister() const override { return Events(); }
   void ExplainWaiting(const PodInfo& pod, const Status&, const NodeTable&,
                       WaitingFor& waiting) const override {
-    GroupDoors::ExplainWaiting(pod, waiting);
+    GroupApis::ExplainWaiting(pod, waiting);
   }
 
  private:
-  explicit GangScheduling(Handle& handle)
-      : GroupDoors(kName, handle, KubernetesDoors(handle), {}) {}
+  explicit GangScheduling(Handle& handle) : GroupApis(kName, handle, KubernetesApis(handle), {}) {}
 };
 
 }  // namespace berth

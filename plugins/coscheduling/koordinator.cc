@@ -6,7 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/value.h"
-#include "plugins/coscheduling/gang_words.h"
+#include "plugins/coscheduling/gang_settings.h"
 
 namespace berth {
 namespace {
@@ -40,7 +40,7 @@ int Strictness(MatchPolicy policy) {
 
 }  // namespace
 
-void GangWords::Add(const GangWords& other) {
+void GangSettings::Add(const GangSettings& other) {
   TakeStricter(min_member, other.min_member, other.min_member > min_member);
   TakeStricter(total_members, other.total_members, other.total_members > total_members);
   TakeStricter(mode, other.mode, other.mode == GangMode::kStrict);
@@ -56,10 +56,11 @@ void GangWords::Add(const GangWords& other) {
   }
 }
 
-std::optional<int> ReadCount(absl::string_view key, absl::string_view text, GangWords& words) {
+std::optional<int> ReadCount(absl::string_view key, absl::string_view text,
+                             GangSettings& settings) {
   int count = 0;
   if (absl::SimpleAtoi(text, &count) && count >= 1) return count;
-  words.illegal.push_back(absl::StrCat(key, ": \"", text, "\" is no number of pods"));
+  settings.illegal.push_back(absl::StrCat(key, ": \"", text, "\" is no number of pods"));
   return std::nullopt;
 }
 
@@ -68,22 +69,22 @@ std::optional<absl::string_view> KoordinatorGangName(const FindText& annotation)
   return name.has_value() && !name->empty() ? name : std::nullopt;
 }
 
-GangWords ReadKoordinatorWords(const FindText& annotation) {
-  GangWords words;
+GangSettings ReadKoordinatorSettings(const FindText& annotation) {
+  GangSettings settings;
   const auto illegal = [&](absl::string_view key, absl::string_view text, absl::string_view legal) {
-    words.illegal.push_back(absl::StrCat(key, ": \"", text, "\" is not ", legal));
+    settings.illegal.push_back(absl::StrCat(key, ": \"", text, "\" is not ", legal));
   };
   if (const auto text = annotation(kGangMinAvailable)) {
-    words.min_member = ReadCount(kGangMinAvailable, *text, words);
+    settings.min_member = ReadCount(kGangMinAvailable, *text, settings);
   }
   if (const auto text = annotation(kTotalNumber)) {
-    words.total_members = ReadCount(kTotalNumber, *text, words);
+    settings.total_members = ReadCount(kTotalNumber, *text, settings);
   }
   if (const auto text = annotation(kGangMode)) {
     if (*text == "Strict") {
-      words.mode = GangMode::kStrict;
+      settings.mode = GangMode::kStrict;
     } else if (*text == "NonStrict") {
-      words.mode = GangMode::kNonStrict;
+      settings.mode = GangMode::kNonStrict;
     } else {
       illegal(kGangMode, *text, "Strict or NonStrict");
     }
@@ -93,11 +94,11 @@ GangWords ReadKoordinatorWords(const FindText& annotation) {
   if (!policy.has_value()) policy = annotation(policy_key = kOldMatchPolicy);
   if (policy.has_value()) {
     if (*policy == "only-waiting") {
-      words.match_policy = MatchPolicy::kOnlyWaiting;
+      settings.match_policy = MatchPolicy::kOnlyWaiting;
     } else if (*policy == "waiting-and-running") {
-      words.match_policy = MatchPolicy::kWaitingAndRunning;
+      settings.match_policy = MatchPolicy::kWaitingAndRunning;
     } else if (*policy == "once-satisfied") {
-      words.match_policy = MatchPolicy::kOnceSatisfied;
+      settings.match_policy = MatchPolicy::kOnceSatisfied;
     } else {
       illegal(policy_key, *policy, "only-waiting, waiting-and-running or once-satisfied");
     }
@@ -106,12 +107,12 @@ GangWords ReadKoordinatorWords(const FindText& annotation) {
     absl::Duration time;
     if (absl::ParseDuration(*text, &time) && time > absl::ZeroDuration() &&
         time != absl::InfiniteDuration()) {
-      words.waiting_time = time;
+      settings.waiting_time = time;
     } else {
       illegal(kWaitingTime, *text, "a time, such as 30s");
     }
   }
-  return words;
+  return settings;
 }
 
 void AppendKoordinatorWords(const FindText& annotation, std::string& text) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The labels of the first Coscheduling of scheduler-plugins, before it had PodGroups.
 #include "absl/strings/str_cat.h"
-#include "plugins/coscheduling/gang_words.h"
+#include "plugins/coscheduling/gang_settings.h"
 
 namespace berth {
 namespace {
@@ -31,11 +31,11 @@ void AppendLabelPair(const PodInfo& pod, std::string& text) {
   if (value != nullptr) absl::StrAppend(&text, "\n", kPairMinAvailable, ": ", value->view());
 }
 
-GangWords ReadLabelPair(const PodInfo& pod) {
-  GangWords words;
+GangSettings ReadLabelPair(const PodInfo& pod) {
+  GangSettings settings;
   const Symbol* const text = FindMinAvailable(pod);
-  if (text != nullptr) words.min_member = ReadCount(kPairMinAvailable, text->view(), words);
-  return words;
+  if (text != nullptr) settings.min_member = ReadCount(kPairMinAvailable, text->view(), settings);
+  return settings;
 }
 
 }  // namespace berth

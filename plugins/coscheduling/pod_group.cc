@@ -9,9 +9,9 @@
 #include "absl/strings/str_split.h"
 #include "berth/api/scheduling_x_k8s_io.pb.h"
 #include "berth/api/time.h"
-#include "plugins/coscheduling/gang_words.h"
-#include "plugins/coscheduling/group_door.h"
-#include "plugins/coscheduling/topology_words.h"
+#include "plugins/coscheduling/gang_settings.h"
+#include "plugins/coscheduling/group_api.h"
+#include "plugins/coscheduling/topology_settings.h"
 
 namespace berth {
 namespace {
@@ -40,7 +40,7 @@ std::optional<absl::string_view> LabelOf(const PodInfo& pod, bool& is_koordinato
   return name->view();
 }
 
-// The pod's gang; whether Koordinator's words say so, whose defaults count then.
+// The pod's gang; whether Koordinator's settings say so, whose defaults count then.
 struct Gang {
   std::string name;
   bool is_koordinator;
@@ -58,9 +58,9 @@ std::string KeyOf(const PodInfo& pod, const Gang& gang) {
   return absl::StrCat(pod.namespace_name().view(), "/", gang.name);
 }
 
-class PodGroupDoor final : public GroupDoor {
+class PodGroupApi final : public GroupApi {
  public:
-  using GroupDoor::GroupDoor;
+  using GroupApi::GroupApi;
 
   std::vector<Kind> Kinds() const override { return {Kind::kPodGroup}; }
   bool Owns(const GroupName& name) const override { return name.resource.empty(); }
@@ -153,7 +153,7 @@ class PodGroupDoor final : public GroupDoor {
       }
       return Status::Unschedulable(absl::StrCat(Title(gang), " not found"));
     }
-    return GroupDoor::NotDefined(group);
+    return GroupApi::NotDefined(group);
   }
 
  private:
@@ -176,13 +176,13 @@ class PodGroupDoor final : public GroupDoor {
     return together.empty() ? gang : Together(gang, together);
   }
 
-  // Its PodGroup's words count; without one, those of all kinds of members together.
+  // Its PodGroup's settings count; without one, those of all kinds of members together.
   std::optional<GroupDefinition> DefineGang(const std::string& gang,
                                             const GroupMembers* members) const {
     const api::PodGroup* const object = FindPodGroup(gang);
     GroupDefinition definition;
     GroupSpec& spec = definition.spec;
-    GangWords words;
+    GangSettings settings;
     bool is_koordinator = false;
     absl::Time oldest = absl::InfiniteFuture();
     if (members != nullptr) {
@@ -192,49 +192,49 @@ class PodGroupDoor final : public GroupDoor {
         is_koordinator |= of->is_koordinator;
         if (object != nullptr) continue;
         oldest = std::min(oldest, kind.pod->creation_time());
-        words.Add(ReadKoordinatorWords(AnnotationsOf(*kind.pod)));
-        words.Add(ReadLabelPair(*kind.pod));
-        GangWords of_lifecycle;
-        ReadLifecycleWords(AnnotationsOf(*kind.pod), of_lifecycle);
-        words.Add(of_lifecycle);
+        settings.Add(ReadKoordinatorSettings(AnnotationsOf(*kind.pod)));
+        settings.Add(ReadLabelPair(*kind.pod));
+        GangSettings of_lifecycle;
+        ReadLifecycleSettings(AnnotationsOf(*kind.pod), of_lifecycle);
+        settings.Add(of_lifecycle);
       }
     }
     if (object != nullptr) {
       if (object->metadata().annotations_size() > 0) {
-        words = ReadKoordinatorWords(AnnotationsOf(*object));
-        ReadLifecycleWords(AnnotationsOf(*object), words);
-        TopologyWords where = ReadTopologyWords(AnnotationsOf(*object));
+        settings = ReadKoordinatorSettings(AnnotationsOf(*object));
+        ReadLifecycleSettings(AnnotationsOf(*object), settings);
+        TopologySettings where = ReadTopologySettings(AnnotationsOf(*object));
         spec.topology = std::move(where.topology);
-        words.illegal.insert(words.illegal.end(), where.illegal.begin(), where.illegal.end());
+        settings.illegal.insert(settings.illegal.end(), where.illegal.begin(), where.illegal.end());
       }
-      words.min_member = std::max(1, object->spec().min_member());
+      settings.min_member = std::max(1, object->spec().min_member());
       if (object->spec().schedule_timeout_seconds() > 0) {
-        words.waiting_time = absl::Seconds(object->spec().schedule_timeout_seconds());
+        settings.waiting_time = absl::Seconds(object->spec().schedule_timeout_seconds());
       }
       spec.creation_time = ToTime(object->metadata().creation_timestamp());
       definition.has_min_resources = !object->spec().min_resources().empty();
     } else {
       spec.creation_time = oldest;
     }
-    if (!words.min_member.has_value()) return std::nullopt;
-    spec.min_member = *words.min_member;
-    spec.mode = words.mode.value_or(GangMode::kStrict);
-    spec.match_policy = words.match_policy.value_or(
+    if (!settings.min_member.has_value()) return std::nullopt;
+    spec.min_member = *settings.min_member;
+    spec.mode = settings.mode.value_or(GangMode::kStrict);
+    spec.match_policy = settings.match_policy.value_or(
         is_koordinator ? MatchPolicy::kOnceSatisfied : MatchPolicy::kWaitingAndRunning);
-    definition.stale_after = words.stale_after;
-    spec.bind_failure_policy = words.bind_failure_policy.value_or(BindFailurePolicy::kRunInPart);
-    spec.timeout = words.waiting_time.value_or(absl::ZeroDuration());
+    definition.stale_after = settings.stale_after;
+    spec.bind_failure_policy = settings.bind_failure_policy.value_or(BindFailurePolicy::kRunInPart);
+    spec.timeout = settings.waiting_time.value_or(absl::ZeroDuration());
     // One that is less than the minimum says nothing.
-    definition.total_members = words.total_members.value_or(0);
-    definition.notes = std::move(words.illegal);
+    definition.total_members = settings.total_members.value_or(0);
+    definition.notes = std::move(settings.illegal);
     return definition;
   }
 };
 
 }  // namespace
 
-std::unique_ptr<GroupDoor> MakePodGroupDoor(Handle& handle) {
-  return std::make_unique<PodGroupDoor>(handle);
+std::unique_ptr<GroupApi> MakePodGroupApi(Handle& handle) {
+  return std::make_unique<PodGroupApi>(handle);
 }
 
 }  // namespace berth

@@ -11,7 +11,7 @@
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/scheduling_v1beta1.pb.h"
 #include "berth/api/time.h"
-#include "plugins/coscheduling/group_door.h"
+#include "plugins/coscheduling/group_api.h"
 
 namespace berth {
 namespace {
@@ -42,9 +42,9 @@ absl::string_view PolicyName(PreemptionPolicy policy) {
   return policy == PreemptionPolicy::kNever ? "Never" : "PreemptLowerPriority";
 }
 
-class SchedulingGroupDoor final : public GroupDoor {
+class SchedulingGroupApi final : public GroupApi {
  public:
-  using GroupDoor::GroupDoor;
+  using GroupApi::GroupApi;
 
   std::vector<Kind> Kinds() const override {
     return {Kind::kKubernetesPodGroup, Kind::kCompositePodGroup};
@@ -343,8 +343,8 @@ class SchedulingGroupDoor final : public GroupDoor {
 
 }  // namespace
 
-std::unique_ptr<GroupDoor> MakeSchedulingGroupDoor(Handle& handle) {
-  return std::make_unique<SchedulingGroupDoor>(handle);
+std::unique_ptr<GroupApi> MakeSchedulingGroupApi(Handle& handle) {
+  return std::make_unique<SchedulingGroupApi>(handle);
 }
 
 }  // namespace berth

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "berth/api/scheduling_volcano_sh.pb.h"
 #include "berth/api/time.h"
-#include "plugins/coscheduling/group_door.h"
+#include "plugins/coscheduling/group_api.h"
 
 namespace berth {
 namespace {
@@ -16,9 +16,9 @@ constexpr absl::string_view kVolcanoPodGroups = "podgroups.scheduling.volcano.sh
 // The pod's role in a Volcano job, by which minTaskMember counts.
 constexpr absl::string_view kTask = "volcano.sh/task-spec";
 
-class VolcanoDoor final : public GroupDoor {
+class VolcanoApi final : public GroupApi {
  public:
-  using GroupDoor::GroupDoor;
+  using GroupApi::GroupApi;
 
   std::vector<Kind> Kinds() const override { return {Kind::kVolcanoPodGroup}; }
   bool Owns(const GroupName& name) const override { return name.resource == kVolcanoPodGroups; }
@@ -87,8 +87,8 @@ class VolcanoDoor final : public GroupDoor {
 
 }  // namespace
 
-std::unique_ptr<GroupDoor> MakeVolcanoDoor(Handle& handle) {
-  return std::make_unique<VolcanoDoor>(handle);
+std::unique_ptr<GroupApi> MakeVolcanoApi(Handle& handle) {
+  return std::make_unique<VolcanoApi>(handle);
 }
 
 }  // namespace berth

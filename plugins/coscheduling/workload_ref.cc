@@ -7,7 +7,7 @@
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/scheduling_v1alpha1.pb.h"
 #include "berth/api/time.h"
-#include "plugins/coscheduling/group_door.h"
+#include "plugins/coscheduling/group_api.h"
 
 namespace berth {
 namespace {
@@ -26,9 +26,9 @@ struct WorkloadGroup {
   }
 };
 
-class WorkloadDoor final : public GroupDoor {
+class WorkloadApi final : public GroupApi {
  public:
-  using GroupDoor::GroupDoor;
+  using GroupApi::GroupApi;
 
   std::vector<Kind> Kinds() const override { return {Kind::kAlphaWorkload}; }
   bool Owns(const GroupName& name) const override { return name.resource == kWorkloads; }
@@ -105,8 +105,8 @@ class WorkloadDoor final : public GroupDoor {
 
 }  // namespace
 
-std::unique_ptr<GroupDoor> MakeWorkloadDoor(Handle& handle) {
-  return std::make_unique<WorkloadDoor>(handle);
+std::unique_ptr<GroupApi> MakeWorkloadApi(Handle& handle) {
+  return std::make_unique<WorkloadApi>(handle);
 }
 
 }  // namespace berth

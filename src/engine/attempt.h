@@ -29,7 +29,7 @@ class PlacementWatch {
  public:
   virtual ~PlacementWatch() = default;
   // Whether it makes sense to go on there.
-  virtual bool GoesOn(int placed, int remaining) const = 0;
+  virtual bool Continues(int placed, int remaining) const = 0;
 };
 
 // What to try.

@@ -18,7 +18,7 @@ constexpr absl::Duration kPollInterval = absl::Seconds(1);
 
 Status Dropped() { return Status::Unschedulable("removed"); }
 
-Status Measured(Placement& placement, PointMetrics::Point name,
+Status Measured(AssumedPod& placement, PointMetrics::Point name,
                 Status (PlacementRunner::*point)(CycleState&, const PodInfo&, absl::string_view)
                     const) {
   return placement.framework->point_metrics().Measure(name, [&] {
@@ -101,8 +101,8 @@ class Binder::Waiting final : public WaitingPod {
     placement_.permit_wait = std::max(now - since_, absl::Nanoseconds(1));
   }
 
-  Placement& placement() { return placement_; }
-  const Placement& placement() const { return placement_; }
+  AssumedPod& placement() { return placement_; }
+  const AssumedPod& placement() const { return placement_; }
   const Status& status() const { return status_; }
   void set_status(Status status) { status_ = std::move(status); }
 
@@ -112,7 +112,7 @@ class Binder::Waiting final : public WaitingPod {
     absl::Time deadline;
   };
 
-  Placement placement_;
+  AssumedPod placement_;
   absl::Time since_;
   absl::Time not_before_;
   std::vector<Pending> pending_;
@@ -146,7 +146,7 @@ struct Binder::Batch {
   // Whether a PreBind plugin has something to do before the first Bind.
   bool has_pre_bind() const {
     return std::any_of(members.begin(), members.end(), [](const Waiting& member) {
-      const Placement& placement = member.placement();
+      const AssumedPod& placement = member.placement();
       return member.alive() && !placement.pre_bound &&
              placement.framework->placement().HasPreBind(placement.state);
     });
@@ -181,7 +181,7 @@ struct Binder::Batch {
 };
 
 Binder::Binder(Executor& executor, std::function<void(std::function<void()>)> post,
-               std::function<Status(const Placement&)> still_fits)
+               std::function<Status(const AssumedPod&)> still_fits)
     : executor_(executor), post_(std::move(post)), still_fits_(std::move(still_fits)) {}
 
 Binder::~Binder() = default;
@@ -351,7 +351,7 @@ void Binder::PollDue(absl::Time now) {
 bool Binder::Poll(Batch& batch) {
   for (Waiting& member : batch.members) {
     if (!member.polled()) continue;
-    Placement& placement = member.placement();
+    AssumedPod& placement = member.placement();
     Status status = placement.framework->placement().RunPollPreBind(placement.state, *placement.pod,
                                                                     placement.node_name);
     if (status.IsWait()) continue;
@@ -405,7 +405,7 @@ void Binder::RunMember(Batch& batch, Waiting& member) {
 }
 
 void Binder::PreBind(Waiting& member) {
-  Placement& placement = member.placement();
+  AssumedPod& placement = member.placement();
   if (!member.alive() || placement.pre_bound) return;
   Status status = Measured(placement, PointMetrics::Point::kPreBind, &PlacementRunner::RunPreBind);
   placement.pre_bound = status.ok();
@@ -417,7 +417,7 @@ void Binder::PreBind(Waiting& member) {
 }
 
 void Binder::Bind(Waiting& member) {
-  Placement& placement = member.placement();
+  AssumedPod& placement = member.placement();
   Status status = Measured(placement, PointMetrics::Point::kBind, &PlacementRunner::RunBind);
   if (!status.ok()) return member.set_status(std::move(status));
   (void)placement.framework->point_metrics().Measure(PointMetrics::Point::kPostBind, [&] {

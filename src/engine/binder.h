@@ -25,7 +25,7 @@
 namespace berth {
 
 // A pod that is assumed on a node and reserved there, with everything its plugins stored.
-struct Placement {
+struct AssumedPod {
   std::shared_ptr<const PodInfo> pod;
   Symbol node;
   absl::string_view node_name;  // its name
@@ -45,7 +45,7 @@ struct Placement {
 
 // What became of a placement.
 struct BindingOutcome {
-  Placement placement;
+  AssumedPod placement;
   Status status;  // Success: bound. A rejection or an Error: to be undone by the engine
   // A plugin refused it, or its time was over, before anything was bound.
   bool refused = false;
@@ -65,11 +65,11 @@ class Binder {
   // run what it is given there, later. `still_fits` is asked about each placement before it is
   // bound: the world may have changed since. Its rejection refuses the placement.
   Binder(Executor& executor, std::function<void(std::function<void()>)> post,
-         std::function<Status(const Placement&)> still_fits);
+         std::function<Status(const AssumedPod&)> still_fits);
   ~Binder();
 
   struct Member {
-    Placement placement;
+    AssumedPod placement;
     std::vector<PermitOutcome::Wait> waits = {};
     absl::Time not_before = absl::InfinitePast();  // when to bind at the earliest
     bool takes_time = false;                       // PreBind has something to do
@@ -135,7 +135,7 @@ class Binder {
 
   Executor& executor_;
   const std::function<void(std::function<void()>)> post_;
-  const std::function<Status(const Placement&)> still_fits_;
+  const std::function<Status(const AssumedPod&)> still_fits_;
   std::vector<std::unique_ptr<Batch>> batches_;  // in order of start, but for what was parked
   // Those that are polled: by when that is due, then by their number.
   std::map<std::pair<absl::Time, uint64_t>, std::unique_ptr<Batch>> parked_;

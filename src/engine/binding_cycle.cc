@@ -80,13 +80,13 @@ bool BindingCycle::HandleOutcomes(absl::Time now) {
   return any;
 }
 
-bool BindingCycle::SeenBound(const Placement& placement) const {
+bool BindingCycle::SeenBound(const AssumedPod& placement) const {
   const std::shared_ptr<const PodInfo> pod = cluster_.FindPod(*placement.pod->identity());
   return pod != nullptr && pod->node_name() == placement.node_name;
 }
 
 bool BindingCycle::BindAgain(BindingOutcome& outcome) {
-  Placement& placement = outcome.placement;
+  AssumedPod& placement = outcome.placement;
   const PodInfo& pod = *placement.pod;
   const std::optional<std::string> name = cluster_.GroupOf(pod);
   if (!outcome.status.IsError() || !placement.pre_bound || !name.has_value()) return false;
@@ -113,7 +113,7 @@ bool BindingCycle::BindAgain(BindingOutcome& outcome) {
   return true;
 }
 
-WaitingPtr BindingCycle::WhyNotBound(const Placement& placement,
+WaitingPtr BindingCycle::WhyNotBound(const AssumedPod& placement,
                                      const BindingOutcome& outcome) const {
   WaitingFor waiting =
       *WhyRejected(*placement.framework, *placement.pod, cluster_.nodes(), outcome.status);
@@ -123,7 +123,7 @@ WaitingPtr BindingCycle::WhyNotBound(const Placement& placement,
 
 // Gives everything back and queues the pod again. Whoever waits for room hears of it.
 void BindingCycle::UndoPlacement(BindingOutcome outcome) {
-  Placement& placement = outcome.placement;
+  AssumedPod& placement = outcome.placement;
   metrics_.BindingEnded(placement, outcome.status);
   const std::shared_ptr<const PodInfo>& pod = placement.pod;
   placement.framework->placement().RunUnreserve(placement.state, *pod, placement.node_name);

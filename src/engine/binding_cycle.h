@@ -57,9 +57,9 @@ class BindingCycle {
   // part and would stay so without it. Returns false if it is to be undone.
   bool BindAgain(BindingOutcome& outcome);
   // The watch has shown the pod where it was placed, whatever became of the answer.
-  bool SeenBound(const Placement& placement) const;
+  bool SeenBound(const AssumedPod& placement) const;
   void UndoPlacement(BindingOutcome outcome);
-  WaitingPtr WhyNotBound(const Placement& placement, const BindingOutcome& outcome) const;
+  WaitingPtr WhyNotBound(const AssumedPod& placement, const BindingOutcome& outcome) const;
 
   const Clock& clock_;
   ClusterState& cluster_;

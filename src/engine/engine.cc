@@ -10,9 +10,9 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/time.h"
-#include "engine/placement_check.h"
 #include "engine/rejection_reasons.h"
 #include "engine/scheduler_options.h"
+#include "engine/still_fits.h"
 
 namespace berth {
 namespace {
@@ -71,7 +71,7 @@ Engine::Engine(std::unique_ptr<ProfileSetup> setup)
       queue_(MakeQueue(*setup_)),
       binder_(
           *options_.executor, [this](std::function<void()> work) { inbox_.Post(std::move(work)); },
-          [this](const Placement& placement) { return StillFits(cluster_, placement); }),
+          [this](const AssumedPod& placement) { return StillFits(cluster_, placement); }),
       failure_handler_(cluster_, queue_, setup_->recorder),
       preemption_executor_(
           options_, [this](std::function<void()> work) { inbox_.Post(std::move(work)); },

@@ -94,7 +94,7 @@ void EngineMetrics::EvictionsEnded(absl::string_view preemptor_uid, bool all_go)
   evictions_.erase(begun);
 }
 
-void EngineMetrics::BindingEnded(const Placement& placement, const Status& status) {
+void EngineMetrics::BindingEnded(const AssumedPod& placement, const Status& status) {
   if (metrics_ == nullptr) return;
   if (placement.permit_wait > absl::ZeroDuration()) {
     const Code code = status.IsRejected() ? status.code() : Code::kSuccess;

@@ -50,7 +50,7 @@ class EngineMetrics {
   void EvictionsBegan(absl::string_view preemptor_uid);
   void EvictionsEnded(absl::string_view preemptor_uid, bool all_go);
   // A binding ended: bound, or undone for the reason in `status`.
-  void BindingEnded(const Placement& placement, const Status& status);
+  void BindingEnded(const AssumedPod& placement, const Status& status);
   // An event was handled, which `change` describes.
   void EventHandled(const ClusterChange& change, SteadyTime begun);
 

@@ -224,7 +224,7 @@ bool GroupPreemption::Draft::CanStay(const Victim& victim) const {
 bool GroupPreemption::Draft::HoldWithout(absl::Span<Victim* const> unit) {
   std::vector<PodPtr> concerned;
   for (const Binder::Member& member : trial_.placed) {
-    const Placement& placement = member.placement;
+    const AssumedPod& placement = member.placement;
     const bool beside =
         absl::c_any_of(unit, [&](const Victim* victim) { return victim->node == placement.node; });
     const bool first_of_kind = absl::c_none_of(

@@ -110,8 +110,8 @@ bool GroupPreemption::Draft::IsLikeTheLast(size_t position) const {
   if (position == 0) return false;
   const Run& run = runs_[position];
   const Run& last = runs_[position - 1];
-  return run.room.all_alike() && last.room.all_alike() && run.run->minimum == last.run->minimum &&
-         run.run->pods.size() == last.run->pods.size() &&
+  return run.room.of_one_kind() && last.room.of_one_kind() &&
+         run.run->minimum == last.run->minimum && run.run->pods.size() == last.run->pods.size() &&
          AreAlike(*run.run->pods.front(), *last.run->pods.front()) &&
          run.run->placements == last.run->placements && run.run->tiers == last.run->tiers;
 }
@@ -126,7 +126,7 @@ bool GroupPreemption::Draft::PlaceRunIn(size_t position, const NodePlacement* pl
   const size_t victims = victims_.size();
   PlaceWhoFits(pods);
   bool done = IsEnough() || PlaceByEvicting(order_, run.first, run.first + pods.size());
-  if (!done && !run.room.all_alike()) {
+  if (!done && !run.room.of_one_kind()) {
     RollBackTo(before, victims);
     const std::vector<PodPtr> hardest_first = run.room.HardestFirst(placement);
     done = PlaceByEvicting(hardest_first, 0, hardest_first.size());

@@ -68,7 +68,7 @@ void GroupScheduler::Place(const AttemptRequest& request, AttemptResult& result)
   std::optional<GroupShortage> shortage;
   if (as_a_whole) shortage = FindShortage(request, cluster_.nodes());
   std::optional<PodFailure> explained;
-  if (shortage.has_value() && shortage->all_alike) {
+  if (shortage.has_value() && shortage->of_one_kind) {
     explained = ExplainShortage(request, *shortage, cluster_);
   }
   if (explained.has_value()) {
@@ -178,9 +178,9 @@ bool GroupScheduler::PlaceAll(const AttemptRequest& request, MemberOrder order,
       out_of_reach =
           IsOutOfReach(request, result) ||
           (request.watch != nullptr &&
-           !request.watch->GoesOn(static_cast<int>(result.placed.size()),
-                                  static_cast<int>(request.pods.size() - result.placed.size() -
-                                                   result.failed.size())));
+           !request.watch->Continues(static_cast<int>(result.placed.size()),
+                                     static_cast<int>(request.pods.size() - result.placed.size() -
+                                                      result.failed.size())));
       if (out_of_reach) break;
     }
     if (!out_of_reach) order = TakeMembersToRetry(request, result, tries < most_tries);

@@ -161,7 +161,7 @@ std::optional<GroupShortage> FindShortage(const AttemptRequest& request, const N
         .needed = kind.need->needed,
         .members = least,
         .room = room,
-        .all_alike = kinds.size() == 1,
+        .of_one_kind = kinds.size() == 1,
         .even_if_empty = even_if_empty,
         .finding =
             absl::StrCat("No place exists: nodes have room for ", room, " of the ", least,

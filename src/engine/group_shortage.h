@@ -21,7 +21,7 @@ struct GroupShortage {
   NeededResources needed;              // by each of them
   int64_t members = 0;                 // so many of them it takes at least
   int64_t room = 0;                    // of them, at most
-  bool all_alike = false;              // all pending members need the same
+  bool of_one_kind = false;            // all pending members need the same
   bool even_if_empty = false;          // no eviction would help
   std::string finding;                 // the proof in words
 };

@@ -252,7 +252,7 @@ bool PlacementTrial::Start(AttemptResult other) {
 void PlacementTrial::Try(const Candidate& candidate, AttemptResult& other) {
   const NodePlacement& placement = *candidate.placement;
   scoped_.placement = &placement;
-  if (scoped_.watch != nullptr && !GoesOn(0, static_cast<int>(request_.pods.size()))) return;
+  if (scoped_.watch != nullptr && !Continues(0, static_cast<int>(request_.pods.size()))) return;
   if (candidate.tier->slice_size > 0) {
     TryRuns(candidate, Slices(candidate), other);
   } else if (!tiers_of_part_.empty()) {
@@ -402,7 +402,7 @@ std::vector<MemberRun> PlacementTrial::PartRuns(const NodePlacement& placement) 
   return runs;
 }
 
-bool PlacementTrial::GoesOn(int placed, int remaining) const {
+bool PlacementTrial::Continues(int placed, int remaining) const {
   const Status status = RunPlacementFeasible(
       *request_.framework, Group(), *scoped_.placement,
       {.scheduled = static_cast<int>(assigned_nodes_.size()) + placed, .remaining = remaining},

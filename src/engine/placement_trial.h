@@ -101,7 +101,7 @@ class PlacementTrial : private PlacementWatch {
   AttemptResult FailureOf(const std::string& text) const;
   void Explain(const Candidate& best, AttemptResult& other) const;
 
-  bool GoesOn(int placed, int remaining) const override;
+  bool Continues(int placed, int remaining) const override;
 
   ClusterState& cluster_;
   PodScheduler& pod_scheduler_;

@@ -81,7 +81,7 @@ Status PodScheduler::Reserve(const AttemptRequest& request,
                                          .framework = request.framework,
                                          .state = std::move(state),
                                          .history = request.history}});
-  Placement& placement = result.placed.back().placement;
+  AssumedPod& placement = result.placed.back().placement;
   const Symbol node_name = cluster_.nodes().node(row).name();
   placement.node = node_name;
   placement.node_name = node_name.view();
@@ -283,7 +283,7 @@ PodScheduler::PostFilterOutcome PodScheduler::RunPostFilter(const AttemptRequest
 }
 
 Status PodScheduler::Permit(const Framework& framework, Binder::Member& member) {
-  Placement& placement = member.placement;
+  AssumedPod& placement = member.placement;
   const PlacementRunner& runner = framework.placement();
   const PointMetrics& metrics = framework.point_metrics();
   PermitOutcome outcome = metrics.Measure(PointMetrics::Point::kPermit, [&] {

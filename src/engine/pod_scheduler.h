@@ -59,7 +59,7 @@ class PodScheduler {
   static bool StartsWithItsPart(const AttemptRequest& request, const PodInfo& pod,
                                 const AttemptResult& result);
 
-  void Undo(Placement& placement) { Transaction::Undo(cluster_, placement); }
+  void Undo(AssumedPod& placement) { Transaction::Undo(cluster_, placement); }
   // All that is placed.
   void RollBack(AttemptResult& result);
   // The same where the minimum was missed. Plans were made for pods beyond the minimum, and go with

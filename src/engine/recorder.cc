@@ -54,7 +54,7 @@ void Recorder::Warn(const PodInfo& pod, absl::string_view reason, absl::string_v
   Record(std::move(event));
 }
 
-void Recorder::Bound(const Placement& placement) {
+void Recorder::Bound(const AssumedPod& placement) {
   RecordedEvent event{.pod = placement.pod->identity(),
                       .scheduler_name = placement.pod->scheduler_name(),
                       .warning = false,

@@ -24,7 +24,7 @@ class Recorder {
 
   // Tells the pod's condition and event, unless that would repeat what was said last.
   void Failed(const PodFailure& failure);
-  void Bound(const Placement& placement);
+  void Bound(const AssumedPod& placement);
   void Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text);
   // The pod's nominated node; empty: it has none any more.
   void PatchNomination(const PodInfo& pod, absl::string_view node_name);

@@ -31,7 +31,7 @@ class RunRoom {
   // The same of the kind of members with the fewest places, of whatever number of them.
   int64_t FewestIfEmpty(const NodePlacement* placement) const;
 
-  bool all_alike() const { return kinds_.size() == 1; }
+  bool of_one_kind() const { return kinds_.size() == 1; }
   // The members of the kind that has the least room first.
   std::vector<std::shared_ptr<const PodInfo>> HardestFirst(const NodePlacement* placement) const;
 

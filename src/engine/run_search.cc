@@ -56,7 +56,7 @@ class RunSearch {
     request_.placement = &placement;
     const Transaction::Savepoint before = transaction_.Save();
     if (PlaceInOrder(runs_[i], runs_[i].pods)) return true;
-    if (rooms_[i].all_alike()) return false;
+    if (rooms_[i].of_one_kind()) return false;
     transaction_.RollBackTo(before);
     return PlaceInOrder(runs_[i], rooms_[i].HardestFirst(&placement));
   }
@@ -75,8 +75,9 @@ class RunSearch {
         return false;
       }
       if (request_.watch != nullptr &&
-          !request_.watch->GoesOn(static_cast<int>(result_.placed.size()),
-                                  static_cast<int>(request_.pods.size() - result_.placed.size()))) {
+          !request_.watch->Continues(
+              static_cast<int>(result_.placed.size()),
+              static_cast<int>(request_.pods.size() - result_.placed.size()))) {
         return false;
       }
     }

@@ -9,7 +9,7 @@
 
 namespace berth {
 
-void Transaction::Undo(ClusterState& cluster, Placement& placement) {
+void Transaction::Undo(ClusterState& cluster, AssumedPod& placement) {
   placement.framework->placement().RunUnreserve(placement.state, *placement.pod,
                                                 placement.node_name);
   cluster.Forget(placement.pod);

@@ -58,7 +58,7 @@ class Transaction {
   void Spare(const PodInfo& victim);
 
   // Undoes a placement that was not, or is not any more, in the journal.
-  static void Undo(ClusterState& cluster, Placement& placement);
+  static void Undo(ClusterState& cluster, AssumedPod& placement);
 
  private:
   struct Change {

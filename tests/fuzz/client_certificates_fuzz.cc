@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Certificates that clients of the secure port show: any chain is verified or refused in words, and
-// nobody becomes a user whose certificate the authority did not sign.
+// Certificates that clients of the secure port show: any chain is verified or refused in settings,
+// and nobody becomes a user whose certificate the authority did not sign.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

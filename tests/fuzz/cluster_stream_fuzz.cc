@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a client of `berth serve` sends: changes of its cluster. Any bytes at all are read or
-// refused in words, and what is read is scheduled.
+// refused in settings, and what is read is scheduled.
 #include <google/protobuf/stubs/logging.h>
 
 #include <cstddef>

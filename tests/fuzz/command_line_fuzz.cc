@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line: any words are parsed, or refused with a text, and completed; and no text is
+// The command line: any settings are parsed, or refused with a text, and completed; and no text is
 // printed with a control in it.
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -16,16 +16,16 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const absl::string_view text(reinterpret_cast<const char*>(data), size);
-  std::vector<std::string> words = absl::StrSplit(text, '\n');
+  std::vector<std::string> settings = absl::StrSplit(text, '\n');
 
   berth::CommandOptions options;
   CLI::App app;
   berth::DescribeCommands("berth", app, options);
-  const std::string completed = berth::Complete(app, words);
+  const std::string completed = berth::Complete(app, settings);
   BERTH_CHECK(completed.empty() || completed.back() == '\n') << completed;
-  std::reverse(words.begin(), words.end());
+  std::reverse(settings.begin(), settings.end());
   try {
-    app.parse(words);
+    app.parse(settings);
     berth::Contradiction(app, options);
   } catch (const CLI::ParseError& error) {
     berth::UnknownWord(app);

@@ -54,13 +54,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   denials.See(status);
   BERTH_CHECK(said == (rule.has_value() ? 1 : 0));
 
-  const std::vector<absl::string_view> words = absl::StrSplit(text, ' ');
-  if (words.size() < 4 || !std::all_of(words.begin(), words.begin() + 4, IsName)) return 0;
+  const std::vector<absl::string_view> settings = absl::StrSplit(text, ' ');
+  if (settings.size() < 4 || !std::all_of(settings.begin(), settings.begin() + 4, IsName)) return 0;
   const std::optional<std::string> found = RuleIn(absl::StrCat(
-      words[2], " is forbidden: User \"", words[0], "\" cannot ", words[1], " resource \"",
-      words[2], "\" in API group \"", words[3], "\" at the cluster scope"));
-  BERTH_CHECK(found == absl::StrCat("{apiGroups: [\"", words[3], "\"], resources: [\"", words[2],
-                                    "\"], verbs: [\"", words[1], "\"]}"))
+      settings[2], " is forbidden: User \"", settings[0], "\" cannot ", settings[1], " resource \"",
+      settings[2], "\" in API group \"", settings[3], "\" at the cluster scope"));
+  BERTH_CHECK(found == absl::StrCat("{apiGroups: [\"", settings[3], "\"], resources: [\"",
+                                    settings[2], "\"], verbs: [\"", settings[1], "\"]}"))
       << found.value_or("none");
   return 0;
 }

@@ -50,7 +50,7 @@ auto Content(const RequestHead& head) {
                   head.is_head, head.keep_alive);
 }
 
-// Beast finds some errors only in a head that has come whole: what is refused in words then is
+// Beast finds some errors only in a head that has come whole: what is refused in settings then is
 // closed without any if it comes in pieces.
 bool IsSame(const std::optional<RequestHead>& a, const std::optional<RequestHead>& b) {
   const bool is_read = a.has_value() && !a->refusal.has_value();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What clients of the secure port send, and what the API server says of them: any bytes are read,
-// or refused in words, and nobody is let in by nonsense.
+// or refused in settings, and nobody is let in by nonsense.
 #include <cstddef>
 #include <cstdint>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Objects, events of a watch and lists as an API server sends them, in protobuf and in JSON: any
-// bytes are read or refused in words, and what is read can be used.
+// bytes are read or refused in settings, and what is read can be used.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

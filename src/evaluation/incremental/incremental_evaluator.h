@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "evaluation/full_evaluator.h"
-#include "evaluation/incremental/best_node.h"
+#include "evaluation/incremental/best_node_search.h"
 #include "evaluation/incremental/evaluation_caches.h"
 #include "evaluation/incremental/score_first_search.h"
 #include "evaluation/node_evaluator.h"

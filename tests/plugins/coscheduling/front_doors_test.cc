@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All front doors: whatever order a group's object, its pods and their node come in, the group
+// All APIs: whatever order a group's object, its pods and their node come in, the group
 // starts with the last of them; and whatever happens, it is never in part.
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ struct Door {
 };
 
 const std::vector<Door>& Doors() {
-  static const auto& doors = *new std::vector<Door>{
+  static const auto& apis = *new std::vector<Door>{
       {"scheduler-plugins",
        "{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup, metadata: {name: g}, "
        "spec: {minMember: MIN}}",
@@ -66,7 +66,7 @@ const std::vector<Door>& Doors() {
        "spec: {schedulingPolicy: {gang: {minGroupCount: 1}}}}",
        "metadata: {name: POD}, spec: {schedulingGroup: {podGroupName: g}, "},
   };
-  return doors;
+  return apis;
 }
 
 std::vector<Object> Parse(const std::string& text) {
@@ -75,15 +75,15 @@ std::vector<Object> Parse(const std::string& text) {
   return std::move(manifests.objects);
 }
 
-std::vector<Object> ObjectsOf(const Door& door, int minimum) {
-  if (door.object.empty()) return {};
-  return Parse(absl::StrReplaceAll(door.object, {{"MIN", absl::StrCat(minimum)}}));
+std::vector<Object> ObjectsOf(const Door& api, int minimum) {
+  if (api.object.empty()) return {};
+  return Parse(absl::StrReplaceAll(api.object, {{"MIN", absl::StrCat(minimum)}}));
 }
 
-Object PodOf(const Door& door, const std::string& name, int minimum) {
+Object PodOf(const Door& api, const std::string& name, int minimum) {
   return Parse(absl::StrCat(
                    "{apiVersion: v1, kind: Pod, ",
-                   absl::StrReplaceAll(door.pod, {{"MIN", absl::StrCat(minimum)}, {"POD", name}}),
+                   absl::StrReplaceAll(api.pod, {{"MIN", absl::StrCat(minimum)}, {"POD", name}}),
                    "containers: [{name: c, image: x, resources: {requests: {cpu: '1'}}}]}}"))
       .front();
 }
@@ -95,9 +95,9 @@ Object NodeOf(const std::string& name, int cpu) {
       .front();
 }
 
-class FrontDoors : public ::testing::Test {
+class FrontApis : public ::testing::Test {
  protected:
-  FrontDoors() : registry_(*BuiltinRegistry({})) {}
+  FrontApis() : registry_(*BuiltinRegistry({})) {}
 
   std::unique_ptr<Simulation> MakeSimulation() {
     LoadedConfiguration loaded = ParseConfiguration(
@@ -116,18 +116,18 @@ class FrontDoors : public ::testing::Test {
   const Registry registry_;
 };
 
-TEST_F(FrontDoors, AGroupStartsWithWhateverComesLast) {
-  for (const Door& door : Doors()) {
-    const std::vector<Object> objects = ObjectsOf(door, 2);
+TEST_F(FrontApis, AGroupStartsWithWhateverComesLast) {
+  for (const Door& api : Doors()) {
+    const std::vector<Object> objects = ObjectsOf(api, 2);
     std::vector<Object> all = objects;
-    all.push_back(PodOf(door, "a", 2));
-    all.push_back(PodOf(door, "b", 2));
+    all.push_back(PodOf(api, "a", 2));
+    all.push_back(PodOf(api, "b", 2));
     all.push_back(NodeOf("n0", 2));
     std::vector<int> order(all.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
     do {
       const std::unique_ptr<Simulation> simulation = MakeSimulation();
-      std::string what = door.name;
+      std::string what = api.name;
       for (size_t i = 0; i < order.size(); ++i) {
         const Object& object = all[order[i]];
         absl::StrAppend(&what, ", ", object.ToString());
@@ -142,12 +142,12 @@ TEST_F(FrontDoors, AGroupStartsWithWhateverComesLast) {
 
 // Random events; at rest either nobody of the group runs, or at the moment when it started so many
 // did as its minimum then said.
-TEST_F(FrontDoors, AGroupIsNeverInPart) {
+TEST_F(FrontApis, AGroupIsNeverInPart) {
   for (int seed = 0; seed < 160; ++seed) {
     std::mt19937 random(seed);
     const auto below = [&](int bound) { return static_cast<int>(random() % bound); };
-    const Door& door = Doors()[seed % Doors().size()];
-    SCOPED_TRACE(absl::StrCat("seed ", seed, ", ", door.name));
+    const Door& api = Doors()[seed % Doors().size()];
+    SCOPED_TRACE(absl::StrCat("seed ", seed, ", ", api.name));
     const std::unique_ptr<Simulation> simulation = MakeSimulation();
     InMemoryCluster& cluster = simulation->cluster();
     int minimum = 1 + below(4), pods = 0, nodes = 0;
@@ -167,12 +167,12 @@ TEST_F(FrontDoors, AGroupIsNeverInPart) {
       switch (below(6)) {
         case 0:
           // Pods without an object say the minimum themselves, and it stays.
-          if (!door.object.empty()) minimum = 1 + below(4);
-          for (const Object& object : ObjectsOf(door, minimum)) cluster.Set(object);
+          if (!api.object.empty()) minimum = 1 + below(4);
+          for (const Object& object : ObjectsOf(api, minimum)) cluster.Set(object);
           break;
         case 1:
         case 2:
-          cluster.Set(PodOf(door, absl::StrCat("p", pods++), minimum));
+          cluster.Set(PodOf(api, absl::StrCat("p", pods++), minimum));
           break;
         case 3:
           cluster.Set(NodeOf(absl::StrCat("n", nodes++), 1 + below(3)));

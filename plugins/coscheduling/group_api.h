@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A front door: one API by which pods say that they belong together. A file each; group_doors.cc
+// A API: one API by which pods say that they belong together. A file each; group_apis.cc
 // lists them. All of them end in the same GroupSpec.
-#ifndef BERTH_PLUGINS_COSCHEDULING_GROUP_DOOR_H_
-#define BERTH_PLUGINS_COSCHEDULING_GROUP_DOOR_H_
+#ifndef BERTH_PLUGINS_COSCHEDULING_GROUP_API_H_
+#define BERTH_PLUGINS_COSCHEDULING_GROUP_API_H_
 
 #include <memory>
 #include <optional>
@@ -33,7 +33,7 @@ struct GroupName {
 // What pods write as a name, with what would part it ("/", ",") made "_": no object has that name.
 std::string NamePart(absl::string_view text);
 
-// What a door knows of a group.
+// What an API knows of a group.
 struct GroupDefinition {
   GroupSpec spec;
   // Wait until so many members exist, beyond what the minima say; 0: no more than those.
@@ -49,21 +49,21 @@ struct GroupDefinition {
 };
 
 // One for each plugin instance. Scheduling thread.
-class GroupDoor {
+class GroupApi {
  public:
-  explicit GroupDoor(Handle& handle) : handle_(handle) {}
-  virtual ~GroupDoor() = default;
+  explicit GroupApi(Handle& handle) : handle_(handle) {}
+  virtual ~GroupApi() = default;
 
   // The kinds that define its groups.
   virtual std::vector<Kind> Kinds() const = 0;
   virtual bool Owns(const GroupName& name) const = 0;
-  // As GroupPlugin's; absent if the pod does not come by this door.
+  // As GroupPlugin's; absent if the pod does not come by this API.
   virtual std::optional<std::string> GroupOf(const PodInfo& pod) const = 0;
   virtual std::vector<std::string> GroupsOf(const Object& object) const = 0;
   // Whether `object`, which came, changed or went, says something of the group.
   virtual bool Concerns(const Object& object, absl::string_view group) const;
   virtual int SubgroupOf(const PodInfo& pod, const GroupSpec& spec) const = 0;
-  // As GroupPlugin's; asked of pods by any door.
+  // As GroupPlugin's; asked of pods by any API.
   virtual void AppendDeclaration(const PodInfo& pod, std::string& text) const = 0;
   // Absent as long as an object is missing, or no member says enough. By the objects of Kinds(),
   // PriorityClasses and the kinds of `members` alone (null: it has none), so that it is asked again
@@ -92,15 +92,15 @@ class GroupDoor {
 };
 
 // In the order in which a pod with several marks is asked.
-std::vector<std::unique_ptr<GroupDoor>> EveryDoor(Handle& handle);
+std::vector<std::unique_ptr<GroupApi>> EveryApi(Handle& handle);
 // Those of Kubernetes itself.
-std::vector<std::unique_ptr<GroupDoor>> KubernetesDoors(Handle& handle);
+std::vector<std::unique_ptr<GroupApi>> KubernetesApis(Handle& handle);
 
-std::unique_ptr<GroupDoor> MakePodGroupDoor(Handle& handle);
-std::unique_ptr<GroupDoor> MakeVolcanoDoor(Handle& handle);
-std::unique_ptr<GroupDoor> MakeWorkloadDoor(Handle& handle);
-std::unique_ptr<GroupDoor> MakeSchedulingGroupDoor(Handle& handle);
+std::unique_ptr<GroupApi> MakePodGroupApi(Handle& handle);
+std::unique_ptr<GroupApi> MakeVolcanoApi(Handle& handle);
+std::unique_ptr<GroupApi> MakeWorkloadApi(Handle& handle);
+std::unique_ptr<GroupApi> MakeSchedulingGroupApi(Handle& handle);
 
 }  // namespace berth
 
-#endif  // BERTH_PLUGINS_COSCHEDULING_GROUP_DOOR_H_
+#endif  // BERTH_PLUGINS_COSCHEDULING_GROUP_API_H_

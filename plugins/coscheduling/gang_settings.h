@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What pods and PodGroups say of a gang in labels and annotations: Koordinator's, and those of the
 // first Coscheduling, which Koordinator reads, too.
-#ifndef BERTH_PLUGINS_COSCHEDULING_GANG_WORDS_H_
-#define BERTH_PLUGINS_COSCHEDULING_GANG_WORDS_H_
+#ifndef BERTH_PLUGINS_COSCHEDULING_GANG_SETTINGS_H_
+#define BERTH_PLUGINS_COSCHEDULING_GANG_SETTINGS_H_
 
 #include <functional>
 #include <optional>
@@ -16,7 +16,7 @@
 namespace berth {
 
 // Absent: not said, or not legal.
-struct GangWords {
+struct GangSettings {
   std::optional<int> min_member;
   std::optional<int> total_members;
   std::optional<GangMode> mode;
@@ -27,32 +27,32 @@ struct GangWords {
   std::vector<std::string> illegal;  // the marks whose values are none, for people
 
   // What two members say together: the stricter of both, whoever came first.
-  void Add(const GangWords& other);
+  void Add(const GangSettings& other);
 };
 
 using FindText = std::function<std::optional<absl::string_view>(absl::string_view key)>;
 
 // koordinator.cc: annotations gang.scheduling.koordinator.sh/*.
 std::optional<absl::string_view> KoordinatorGangName(const FindText& annotation);
-GangWords ReadKoordinatorWords(const FindText& annotation);
-// All that ReadKoordinatorWords() reads, as it stands there.
+GangSettings ReadKoordinatorSettings(const FindText& annotation);
+// All that ReadKoordinatorSettings() reads, as it stands there.
 void AppendKoordinatorWords(const FindText& annotation, std::string& text);
 // The gangs that start together, "namespace/name", sorted and without repetition; empty if the
 // annotation `groups` is absent or no JSON list of texts.
 std::vector<std::string> ReadGangGroups(const FindText& annotation);
 
-// lifecycle_words.cc: annotations scheduling.berth.dev/*.
-void ReadLifecycleWords(const FindText& annotation, GangWords& words);
+// lifecycle_settings.cc: annotations scheduling.berth.dev/*.
+void ReadLifecycleSettings(const FindText& annotation, GangSettings& settings);
 void AppendLifecycleWords(const FindText& annotation, std::string& text);
 
 // label_pair.cc: labels pod-group.scheduling.sigs.k8s.io/name and /min-available.
 std::optional<absl::string_view> LabelPairGangName(const PodInfo& pod);
-GangWords ReadLabelPair(const PodInfo& pod);
+GangSettings ReadLabelPair(const PodInfo& pod);
 void AppendLabelPair(const PodInfo& pod, std::string& text);
 
 // A number from 1 to 2^31-1; else it is noted as illegal.
-std::optional<int> ReadCount(absl::string_view key, absl::string_view text, GangWords& words);
+std::optional<int> ReadCount(absl::string_view key, absl::string_view text, GangSettings& settings);
 
 }  // namespace berth
 
-#endif  // BERTH_PLUGINS_COSCHEDULING_GANG_WORDS_H_
+#endif  // BERTH_PLUGINS_COSCHEDULING_GANG_SETTINGS_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implementation of best_node.h.
-#include "evaluation/incremental/best_node.h"
+// Implementation of best_node_search.h.
+#include "evaluation/incremental/best_node_search.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a group wants to be, as pods and PodGroups say it in annotations: Kueue's, KAI's and
 // Koordinator's.
-#ifndef BERTH_PLUGINS_COSCHEDULING_TOPOLOGY_WORDS_H_
-#define BERTH_PLUGINS_COSCHEDULING_TOPOLOGY_WORDS_H_
+#ifndef BERTH_PLUGINS_COSCHEDULING_TOPOLOGY_SETTINGS_H_
+#define BERTH_PLUGINS_COSCHEDULING_TOPOLOGY_SETTINGS_H_
 
 #include <string>
 #include <vector>
 
 #include "berth/extensions/group.h"
-#include "plugins/coscheduling/gang_words.h"
+#include "plugins/coscheduling/gang_settings.h"
 
 namespace berth {
 
-struct TopologyWords {
+struct TopologySettings {
   std::vector<TopologyConstraint> topology;  // as GroupSpec::topology
-  std::vector<std::string> illegal;          // words that mean nothing, for people
+  std::vector<std::string> illegal;          // settings that mean nothing, for people
 };
 
-TopologyWords ReadTopologyWords(const FindText& annotation);
+TopologySettings ReadTopologySettings(const FindText& annotation);
 // All that it reads, as it stands there.
 void AppendTopologyWords(const FindText& annotation, std::string& text);
 
@@ -36,10 +36,10 @@ void AddTopologyOfPods(const GroupMembers& members, PartOf part_of, GroupSpec& s
     std::vector<TopologyConstraint>& wanted =
         part < 0 ? spec.topology : spec.subgroups[part].topology;
     if (wanted.empty()) {
-      TopologyWords words =
-          ReadTopologyWords([&](absl::string_view key) { return kind.pod->annotation(key); });
-      wanted = std::move(words.topology);
-      notes.insert(notes.end(), words.illegal.begin(), words.illegal.end());
+      TopologySettings settings =
+          ReadTopologySettings([&](absl::string_view key) { return kind.pod->annotation(key); });
+      wanted = std::move(settings.topology);
+      notes.insert(notes.end(), settings.illegal.begin(), settings.illegal.end());
     }
     --left;
     if (left == 0 || (left == 1 && !asked[0] && !spec.subgroups.empty())) return;
@@ -48,4 +48,4 @@ void AddTopologyOfPods(const GroupMembers& members, PartOf part_of, GroupSpec& s
 
 }  // namespace berth
 
-#endif  // BERTH_PLUGINS_COSCHEDULING_TOPOLOGY_WORDS_H_
+#endif  // BERTH_PLUGINS_COSCHEDULING_TOPOLOGY_SETTINGS_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implementation of group_doors.h.
-#include "plugins/coscheduling/group_doors.h"
+// Implementation of group_apis.h.
+#include "plugins/coscheduling/group_apis.h"
 
 #include <algorithm>
 #include <utility>
@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "berth/api/time.h"
-#include "plugins/coscheduling/topology_words.h"
+#include "plugins/coscheduling/topology_settings.h"
 
 namespace berth {
 namespace {
@@ -42,70 +42,69 @@ int FirstShort(const GroupSpec& spec, const std::vector<int>& ready) {
 
 }  // namespace
 
-GroupDoors::GroupDoors(absl::string_view plugin, Handle& handle,
-                       std::vector<std::unique_ptr<GroupDoor>> doors, const Defaults& defaults)
-    : plugin_(plugin), handle_(handle), doors_(std::move(doors)), defaults_(defaults) {
-  for (const std::unique_ptr<GroupDoor>& door : doors_) {
-    for (const Kind kind : door->Kinds()) handle_.Watch(kind);
+GroupApis::GroupApis(absl::string_view plugin, Handle& handle,
+                     std::vector<std::unique_ptr<GroupApi>> apis, const Defaults& defaults)
+    : plugin_(plugin), handle_(handle), apis_(std::move(apis)), defaults_(defaults) {
+  for (const std::unique_ptr<GroupApi>& api : apis_) {
+    for (const Kind kind : api->Kinds()) handle_.Watch(kind);
   }
   handle_.Watch(Kind::kPriorityClass);
 }
 
-const GroupDoor* GroupDoors::DoorOf(absl::string_view group) const {
+const GroupApi* GroupApis::DoorOf(absl::string_view group) const {
   const GroupName name = GroupName::Parse(group);
-  for (const std::unique_ptr<GroupDoor>& door : doors_) {
-    if (door->Owns(name)) return door.get();
+  for (const std::unique_ptr<GroupApi>& api : apis_) {
+    if (api->Owns(name)) return api.get();
   }
   return nullptr;
 }
 
-std::optional<std::string> GroupDoors::GroupOf(const PodInfo& pod) const {
-  for (const std::unique_ptr<GroupDoor>& door : doors_) {
-    if (std::optional<std::string> group = door->GroupOf(pod)) return group;
+std::optional<std::string> GroupApis::GroupOf(const PodInfo& pod) const {
+  for (const std::unique_ptr<GroupApi>& api : apis_) {
+    if (std::optional<std::string> group = api->GroupOf(pod)) return group;
   }
   return std::nullopt;
 }
 
-std::vector<std::string> GroupDoors::GroupsOf(const Object& object) const {
+std::vector<std::string> GroupApis::GroupsOf(const Object& object) const {
   std::vector<std::string> groups;
-  for (const std::unique_ptr<GroupDoor>& door : doors_) {
-    for (std::string& group : door->GroupsOf(object)) groups.push_back(std::move(group));
+  for (const std::unique_ptr<GroupApi>& api : apis_) {
+    for (std::string& group : api->GroupsOf(object)) groups.push_back(std::move(group));
   }
   return groups;
 }
 
-std::optional<GroupSpec> GroupDoors::Spec(absl::string_view name) const {
+std::optional<GroupSpec> GroupApis::Spec(absl::string_view name) const {
   const Known& known = Find(name, handle_.groups().Find(name));
   if (!known.definition.has_value()) return std::nullopt;
   return known.definition->spec;
 }
 
-uint64_t GroupDoors::ObjectsVersion(const GroupDoor& door) const {
+uint64_t GroupApis::ObjectsVersion(const GroupApi& api) const {
   uint64_t version = handle_.objects().version(Kind::kPriorityClass);
-  for (const Kind kind : door.Kinds()) version += handle_.objects().version(kind);
+  for (const Kind kind : api.Kinds()) version += handle_.objects().version(kind);
   return version;
 }
 
-const GroupDoors::Known& GroupDoors::Find(absl::string_view name,
-                                          const GroupMembers* members) const {
+const GroupApis::Known& GroupApis::Find(absl::string_view name, const GroupMembers* members) const {
   if (known_.size() > most_known_) DropGone(known_, most_known_);
   std::unique_ptr<Known>& found = known_[name];
   const bool is_new = found == nullptr;
   if (is_new) {
     found = std::make_unique<Known>();
     found->name = std::string(name);
-    found->door = DoorOf(name);
+    found->api = DoorOf(name);
   }
   Known& known = *found;
-  if (known.door == nullptr) return known;
+  if (known.api == nullptr) return known;
   const uint64_t kinds = members == nullptr ? 0 : members->kinds_version();
-  const uint64_t objects = ObjectsVersion(*known.door);
+  const uint64_t objects = ObjectsVersion(*known.api);
   if (is_new || known.kinds_version != kinds || known.objects_version != objects) {
     known.kinds_version = kinds;
     known.objects_version = objects;
-    known.definition = known.door->Define(name, members);
+    known.definition = known.api->Define(name, members);
     if (std::optional<GroupDefinition>& definition = known.definition; definition.has_value()) {
-      AddTopology(*known.door, members, *definition);
+      AddTopology(*known.api, members, *definition);
       definition->spec.backoff = defaults_.backoff;
       definition->spec.reserve_after = defaults_.reserve_after;
       definition->spec.stale_after = definition->stale_after.value_or(defaults_.stale_after);
@@ -114,13 +113,13 @@ const GroupDoors::Known& GroupDoors::Find(absl::string_view name,
   return known;
 }
 
-const GroupMembers* GroupDoors::MembersWith(const PodInfo& pod) const {
+const GroupMembers* GroupApis::MembersWith(const PodInfo& pod) const {
   if (const GroupMembers* const group = handle_.groups().GroupWith(pod)) return group;
   const std::optional<std::string> name = GroupOf(pod);
   return name.has_value() ? handle_.groups().Find(*name) : nullptr;
 }
 
-GroupDoors::Found GroupDoors::FindGroup(const PodInfo& pod) const {
+GroupApis::Found GroupApis::FindGroup(const PodInfo& pod) const {
   Found found;
   const Known* known = nullptr;
   if (const GroupMembers* const group = MembersWith(pod)) {
@@ -136,36 +135,36 @@ GroupDoors::Found GroupDoors::FindGroup(const PodInfo& pod) const {
   return found;
 }
 
-void GroupDoors::AppendDeclaration(const PodInfo& pod, std::string& text) const {
-  for (const std::unique_ptr<GroupDoor>& door : doors_) door->AppendDeclaration(pod, text);
+void GroupApis::AppendDeclaration(const PodInfo& pod, std::string& text) const {
+  for (const std::unique_ptr<GroupApi>& api : apis_) api->AppendDeclaration(pod, text);
   AppendTopologyWords([&](absl::string_view key) { return pod.annotation(key); }, text);
 }
 
-void GroupDoors::AddTopology(const GroupDoor& door, const GroupMembers* members,
-                             GroupDefinition& definition) {
+void GroupApis::AddTopology(const GroupApi& api, const GroupMembers* members,
+                            GroupDefinition& definition) {
   if (members == nullptr) return;
   const GroupSpec& spec = definition.spec;
   AddTopologyOfPods(
-      *members, [&](const PodInfo& pod) { return door.SubgroupOf(pod, spec); }, definition.spec,
+      *members, [&](const PodInfo& pod) { return api.SubgroupOf(pod, spec); }, definition.spec,
       definition.notes);
 }
 
-int GroupDoors::SubgroupOf(const PodInfo& pod, const GroupSpec& spec) const {
+int GroupApis::SubgroupOf(const PodInfo& pod, const GroupSpec& spec) const {
   if (spec.subgroups.empty()) return -1;
-  for (const std::unique_ptr<GroupDoor>& door : doors_) {
-    if (door->GroupOf(pod).has_value()) return door->SubgroupOf(pod, spec);
+  for (const std::unique_ptr<GroupApi>& api : apis_) {
+    if (api->GroupOf(pod).has_value()) return api->SubgroupOf(pod, spec);
   }
   return -1;
 }
 
-Status GroupDoors::ReadyToSchedule(const GroupMembers& group) const {
+Status GroupApis::ReadyToSchedule(const GroupMembers& group) const {
   const Known& known = Find(group);
-  const GroupDoor* const door = known.door;
-  if (door == nullptr) return Status::Success();
+  const GroupApi* const api = known.api;
+  if (api == nullptr) return Status::Success();
   const std::optional<GroupDefinition>& definition = known.definition;
-  if (!definition.has_value()) return door->NotDefined(group);
+  if (!definition.has_value()) return api->NotDefined(group);
   if (!definition->problem.ok()) return definition->problem;
-  if (Status agreed = door->Check(group, *definition); !agreed.ok()) return agreed;
+  if (Status agreed = api->Check(group, *definition); !agreed.ok()) return agreed;
   const GroupSpec& spec = definition->spec;
   WarnOnce(group, *definition);
   if (MissingMembers(spec, &group) == 0) {
@@ -179,30 +178,30 @@ Status GroupDoors::ReadyToSchedule(const GroupMembers& group) const {
   int ready = group.counts().ready;
   if (spec.match_policy == MatchPolicy::kOnlyWaiting) ready -= group.counts().bound;
   const int needed = std::max(spec.min_member, definition->total_members);
-  if (ready < needed) return door->TooFewMembers(group, *definition, needed, ready);
+  if (ready < needed) return api->TooFewMembers(group, *definition, needed, ready);
   if (spec.subgroups.empty()) return Status::Success();
   std::vector<int> of_part(spec.subgroups.size(), 0);
   for (const MemberKind& kind : group.kinds()) {
-    const int part = door->SubgroupOf(*kind.pod, spec);
+    const int part = api->SubgroupOf(*kind.pod, spec);
     if (part >= 0) of_part[part] += kind.counts.ready;
   }
   if (MeetsQuorum(spec, of_part)) return Status::Success();
   const int part = FirstShort(spec, of_part);
   if (part < 0 || spec.min_subgroups > 0) {
-    return door->TooFewMembers(group, *definition, needed, ready);
+    return api->TooFewMembers(group, *definition, needed, ready);
   }
   return Status::UnschedulableAndUnresolvable(absl::StrCat(
-      "waiting for pods of ", door->Title(group.name()), ": ", of_part[part], " of ",
+      "waiting for pods of ", api->Title(group.name()), ": ", of_part[part], " of ",
       spec.subgroups[part].min_member, " of ", spec.subgroups[part].name, " are there"));
 }
 
-Status GroupDoors::GroupUnschedulable(const GroupMembers& group, int placed,
-                                      const Status& cause) const {
+Status GroupApis::GroupUnschedulable(const GroupMembers& group, int placed,
+                                     const Status& cause) const {
   const Known& known = Find(group);
-  if (known.door == nullptr) return cause;
+  if (known.api == nullptr) return cause;
   const GroupSpec undefined;
-  return known.door->Unfit(group, known.definition.has_value() ? known.definition->spec : undefined,
-                           placed, cause);
+  return known.api->Unfit(group, known.definition.has_value() ? known.definition->spec : undefined,
+                          placed, cause);
 }
 
 // --- Permit --------------------------------------------------------------------------------------
@@ -210,8 +209,8 @@ Status GroupDoors::GroupUnschedulable(const GroupMembers& group, int placed,
 // The engine asks after every member of the attempt is reserved, so the count is complete; Wait is
 // for members of a group that may hold nodes before it is whole, and for a pod that another engine
 // (or a test) permits on its own.
-Status GroupDoors::Permit(const PodInfo& pod, absl::Duration default_timeout,
-                          absl::Duration& timeout) {
+Status GroupApis::Permit(const PodInfo& pod, absl::Duration default_timeout,
+                         absl::Duration& timeout) {
   const Found group = FindGroup(pod);
   if (!group.in_group) return Status::Success();
   if (group.definition == nullptr) return Status::Unschedulable("PodGroup not found");
@@ -228,7 +227,7 @@ Status GroupDoors::Permit(const PodInfo& pod, absl::Duration default_timeout,
 
 // Losing one member of a group that is not whole any more takes the waiting ones with it. Of one
 // that may hold nodes before it is whole each member waits for itself.
-void GroupDoors::Unreserve(const PodInfo& pod) {
+void GroupApis::Unreserve(const PodInfo& pod) {
   const Found group = FindGroup(pod);
   if (group.definition == nullptr || group.definition->spec.mode == GangMode::kNonStrict) return;
   if (group.counts().assigned > group.definition->spec.min_member) return;
@@ -242,20 +241,20 @@ void GroupDoors::Unreserve(const PodInfo& pod) {
 // --- What is reported ----------------------------------------------------------------------------
 
 template <class Map>
-void GroupDoors::DropGone(Map& of_group, size_t& most) const {
+void GroupApis::DropGone(Map& of_group, size_t& most) const {
   absl::erase_if(of_group,
                  [&](const auto& of) { return handle_.groups().Find(of.first) == nullptr; });
   most = 2 * of_group.size() + 1024;
 }
 
-GroupDoors::Told& GroupDoors::ToldOf(absl::string_view group) const {
+GroupApis::Told& GroupApis::ToldOf(absl::string_view group) const {
   if (told_.size() > most_told_) DropGone(told_, most_told_);
   return told_[group];
 }
 
 // The time runs from when its first pending pod was created, so that it is the same after a
 // restart. Each deadline is reported once.
-void GroupDoors::WatchTimeout(const GroupMembers& group, const GroupDefinition& definition) const {
+void GroupApis::WatchTimeout(const GroupMembers& group, const GroupDefinition& definition) const {
   if (definition.spec.timeout <= absl::ZeroDuration()) return;
   absl::Time first = absl::InfiniteFuture();
   for (const MemberKind& kind : group.kinds()) {
@@ -278,7 +277,7 @@ void GroupDoors::WatchTimeout(const GroupMembers& group, const GroupDefinition& 
   });
 }
 
-void GroupDoors::TellTimeout(const std::string& name) const {
+void GroupApis::TellTimeout(const std::string& name) const {
   const GroupMembers* const group = handle_.groups().Find(name);
   if (group == nullptr) return;
   const Known& known = Find(*group);
@@ -286,7 +285,7 @@ void GroupDoors::TellTimeout(const std::string& name) const {
   const GroupSpec& spec = known.definition->spec;
   if (MissingMembers(spec, group) == 0) return;
   const std::string text =
-      absl::StrCat(known.door->Title(name), " has not reached its minimum of ", spec.min_member,
+      absl::StrCat(known.api->Title(name), " has not reached its minimum of ", spec.min_member,
                    " pods within ", DurationToString(spec.timeout), " of its first pod");
   for (const GroupMember& member : group->members()) {
     if (member.pod->node_name().empty()) handle_.Warn(*member.pod, "GroupTimeout", text);
@@ -296,8 +295,9 @@ void GroupDoors::TellTimeout(const std::string& name) const {
   });
 }
 
-// Members that disagree about their priority where nothing settles it, and words that mean nothing.
-void GroupDoors::WarnOnce(const GroupMembers& group, const GroupDefinition& definition) const {
+// Members that disagree about their priority where nothing settles it, and settings that mean
+// nothing.
+void GroupApis::WarnOnce(const GroupMembers& group, const GroupDefinition& definition) const {
   const absl::Span<const MemberKind> kinds = group.kinds();
   if (kinds.empty()) return;
   const auto [low, high] = std::minmax_element(
@@ -329,7 +329,7 @@ void GroupDoors::WarnOnce(const GroupMembers& group, const GroupDefinition& defi
   }
 }
 
-void GroupDoors::ExplainWaiting(const PodInfo& pod, WaitingFor& waiting) const {
+void GroupApis::ExplainWaiting(const PodInfo& pod, WaitingFor& waiting) const {
   const Found group = FindGroup(pod);
   if (!group.in_group) return;
   if (group.definition == nullptr) {
@@ -350,18 +350,18 @@ void GroupDoors::ExplainWaiting(const PodInfo& pod, WaitingFor& waiting) const {
 }
 
 // New members are the engine's to notice: it asks ReadyToSchedule() again whenever a group changes.
-std::vector<ClusterEventWithHint> GroupDoors::Events() const {
+std::vector<ClusterEventWithHint> GroupApis::Events() const {
   std::vector<ClusterEventWithHint> events;
-  for (const std::unique_ptr<GroupDoor>& door : doors_) {
-    for (const Kind kind : door->Kinds()) {
+  for (const std::unique_ptr<GroupApi>& api : apis_) {
+    for (const Kind kind : api->Kinds()) {
       // The store has the change by now: the pod's group is the one it is in with it.
-      const auto concerns_group = [this, door = door.get()](
+      const auto concerns_group = [this, api = api.get()](
                                       const PodInfo& pod,
                                       const ObjectChange& change) -> absl::StatusOr<QueueingHint> {
         const Object* const object =
             change.new_object != nullptr ? change.new_object : change.old_object;
         const std::optional<std::string> group = GroupOf(pod);
-        return QueueIf(group.has_value() && object != nullptr && door->Concerns(*object, *group));
+        return QueueIf(group.has_value() && object != nullptr && api->Concerns(*object, *group));
       };
       events.push_back(
           {{EventResource::Of(kind), action::kAdd | action::kUpdate, ""}, concerns_group});

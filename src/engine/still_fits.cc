@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implementation of placement_check.h.
-#include "engine/placement_check.h"
+// Implementation of still_fits.h.
+#include "engine/still_fits.h"
 
 #include <utility>
 
@@ -38,7 +38,7 @@ Status Refilter(ClusterState& cluster, const Framework& framework, const PodInfo
 
 }  // namespace
 
-Status StillFits(ClusterState& cluster, const Placement& placement) {
+Status StillFits(ClusterState& cluster, const AssumedPod& placement) {
   if (!cluster.ChangedOutside(placement.node, placement.assumed_at)) return Status::Success();
   const std::shared_ptr<const PodInfo> latest = cluster.FindPod(*placement.pod->identity());
   if (latest != nullptr && AsksForMore(latest->requests(), placement.pod->requests())) {

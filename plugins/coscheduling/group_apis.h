@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The groups of a profile, by whichever door their pods come: what Coscheduling and GangScheduling
+// The groups of a profile, by whichever API their pods come: what Coscheduling and GangScheduling
 // have in common.
-#ifndef BERTH_PLUGINS_COSCHEDULING_GROUP_DOORS_H_
-#define BERTH_PLUGINS_COSCHEDULING_GROUP_DOORS_H_
+#ifndef BERTH_PLUGINS_COSCHEDULING_GROUP_APIS_H_
+#define BERTH_PLUGINS_COSCHEDULING_GROUP_APIS_H_
 
 #include <memory>
 #include <optional>
@@ -17,13 +17,13 @@
 #include "berth/extensions/waiting.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/handle.h"
-#include "plugins/coscheduling/group_door.h"
+#include "plugins/coscheduling/group_api.h"
 
 namespace berth {
 
-// The group plugin that Coscheduling and GangScheduling are, with the doors that each reads.
+// The group plugin that Coscheduling and GangScheduling are, with the APIs that each reads.
 // Scheduling thread. `plugin` is who warns and rejects.
-class GroupDoors : public GroupPlugin {
+class GroupApis : public GroupPlugin {
  public:
   // What counts for groups that do not say it.
   struct Defaults {
@@ -31,8 +31,8 @@ class GroupDoors : public GroupPlugin {
     absl::Duration stale_after = absl::InfiniteDuration();
     absl::Duration reserve_after = absl::InfiniteDuration();
   };
-  GroupDoors(absl::string_view plugin, Handle& handle,
-             std::vector<std::unique_ptr<GroupDoor>> doors, const Defaults& defaults);
+  GroupApis(absl::string_view plugin, Handle& handle, std::vector<std::unique_ptr<GroupApi>> apis,
+            const Defaults& defaults);
 
   std::optional<std::string> GroupOf(const PodInfo& pod) const override;
   std::vector<std::string> GroupsOf(const Object& object) const override;
@@ -69,10 +69,10 @@ class GroupDoors : public GroupPlugin {
   Found FindGroup(const PodInfo& pod) const;
 
  private:
-  // What a door said of a group, and by what.
+  // What an API said of a group, and by what.
   struct Known {
     std::string name;
-    const GroupDoor* door = nullptr;
+    const GroupApi* api = nullptr;
     uint64_t kinds_version = 0;
     uint64_t objects_version = 0;
     std::optional<GroupDefinition> definition;
@@ -81,10 +81,10 @@ class GroupDoors : public GroupPlugin {
   const Known& Find(absl::string_view name, const GroupMembers* members) const;
   const Known& Find(const GroupMembers& group) const { return Find(group.name(), &group); }
   const GroupMembers* MembersWith(const PodInfo& pod) const;
-  const GroupDoor* DoorOf(absl::string_view group) const;
-  uint64_t ObjectsVersion(const GroupDoor& door) const;
+  const GroupApi* DoorOf(absl::string_view group) const;
+  uint64_t ObjectsVersion(const GroupApi& api) const;
   // What its pods' annotations say of it, if the definition says nothing.
-  static void AddTopology(const GroupDoor& door, const GroupMembers* members,
+  static void AddTopology(const GroupApi& api, const GroupMembers* members,
                           GroupDefinition& definition);
   void WatchTimeout(const GroupMembers& group, const GroupDefinition& definition) const;
   void TellTimeout(const std::string& name) const;
@@ -92,7 +92,7 @@ class GroupDoors : public GroupPlugin {
 
   const std::string plugin_;
   Handle& handle_;
-  const std::vector<std::unique_ptr<GroupDoor>> doors_;
+  const std::vector<std::unique_ptr<GroupApi>> apis_;
   const Defaults defaults_;
   // What was reported, or will be, of groups that were below their minimum.
   struct Told {
@@ -111,4 +111,4 @@ class GroupDoors : public GroupPlugin {
 
 }  // namespace berth
 
-#endif  // BERTH_PLUGINS_COSCHEDULING_GROUP_DOORS_H_
+#endif  // BERTH_PLUGINS_COSCHEDULING_GROUP_APIS_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The best node for a pod whose class has a score cache, with as few evaluations as possible.
-#ifndef BERTH_SRC_EVALUATION_INCREMENTAL_BEST_NODE_H_
-#define BERTH_SRC_EVALUATION_INCREMENTAL_BEST_NODE_H_
+#ifndef BERTH_SRC_EVALUATION_INCREMENTAL_BEST_NODE_SEARCH_H_
+#define BERTH_SRC_EVALUATION_INCREMENTAL_BEST_NODE_SEARCH_H_
 
 #include <cstdint>
 #include <vector>
@@ -65,4 +65,4 @@ class BestNodeSearch {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_EVALUATION_INCREMENTAL_BEST_NODE_H_
+#endif  // BERTH_SRC_EVALUATION_INCREMENTAL_BEST_NODE_SEARCH_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implementation of topology_words.h. As Kueue v0.14 apis/kueue/v1beta1 topology_types.go, KAI v0.9
-// docs/topology and Koordinator v1.7 apis/extension/network_topology.go.
-#include "plugins/coscheduling/topology_words.h"
+// Implementation of topology_settings.h. As Kueue v0.14 apis/kueue/v1beta1 topology_types.go, KAI
+// v0.9 docs/topology and Koordinator v1.7 apis/extension/network_topology.go.
+#include "plugins/coscheduling/topology_settings.h"
 
 #include <optional>
 #include <utility>
@@ -29,28 +29,29 @@ constexpr LevelKey kLevelKeys[] = {
     {"kai.scheduler/topology-preferred-placement", false},
 };
 
-void ReadSlices(const FindText& annotation, TopologyWords& words) {
+void ReadSlices(const FindText& annotation, TopologySettings& settings) {
   const std::optional<absl::string_view> level = annotation(kSliceLevel);
   const std::optional<absl::string_view> size = annotation(kSliceSize);
   if (!level.has_value() || level->empty()) {
     if (size.has_value()) {
-      words.illegal.push_back(absl::StrCat(kSliceSize, ": says nothing without ", kSliceLevel));
+      settings.illegal.push_back(absl::StrCat(kSliceSize, ": says nothing without ", kSliceLevel));
     }
     return;
   }
   int count = 0;
   if (!size.has_value() || !absl::SimpleAtoi(*size, &count) || count < 1) {
-    words.illegal.push_back(absl::StrCat(kSliceSize, ": \"", size.value_or(""),
-                                         "\" is no number of pods, so that there are no slices"));
+    settings.illegal.push_back(
+        absl::StrCat(kSliceSize, ": \"", size.value_or(""),
+                     "\" is no number of pods, so that there are no slices"));
     return;
   }
-  words.topology.push_back({.key = std::string(*level), .slice_size = count});
+  settings.topology.push_back({.key = std::string(*level), .slice_size = count});
 }
 
 // {"gatherStrategy": [{"layer": "BlockLayer", "strategy": "PreferGather"}]}
-void ReadNetworkTopology(absl::string_view text, TopologyWords& words) {
+void ReadNetworkTopology(absl::string_view text, TopologySettings& settings) {
   const auto illegal = [&](absl::string_view what) {
-    words.illegal.push_back(absl::StrCat(kNetworkTopology, ": ", what));
+    settings.illegal.push_back(absl::StrCat(kNetworkTopology, ": ", what));
   };
   Problems problems;
   const std::vector<Document> documents = ReadDocuments(text, "", problems);
@@ -62,7 +63,8 @@ void ReadNetworkTopology(absl::string_view text, TopologyWords& words) {
     if (!layer.has_value() || layer->empty()) {
       illegal("a gatherStrategy has no layer");
     } else if (strategy == "MustGather" || strategy == "PreferGather") {
-      words.topology.push_back({.key = std::string(*layer), .required = strategy == "MustGather"});
+      settings.topology.push_back(
+          {.key = std::string(*layer), .required = strategy == "MustGather"});
     } else {
       illegal(absl::StrCat("\"", strategy.value_or(""), "\" is not MustGather or PreferGather"));
     }
@@ -79,19 +81,19 @@ void AppendTopologyWords(const FindText& annotation, std::string& text) {
   for (const absl::string_view key : {kSliceLevel, kSliceSize, kNetworkTopology}) append(key);
 }
 
-TopologyWords ReadTopologyWords(const FindText& annotation) {
-  TopologyWords words;
+TopologySettings ReadTopologySettings(const FindText& annotation) {
+  TopologySettings settings;
   for (const auto& [key, required] : kLevelKeys) {
     const std::optional<absl::string_view> level = annotation(key);
     if (level.has_value() && !level->empty()) {
-      words.topology.push_back({.key = std::string(*level), .required = required});
+      settings.topology.push_back({.key = std::string(*level), .required = required});
     }
   }
-  ReadSlices(annotation, words);
+  ReadSlices(annotation, settings);
   if (const std::optional<absl::string_view> text = annotation(kNetworkTopology)) {
-    ReadNetworkTopology(*text, words);
+    ReadNetworkTopology(*text, settings);
   }
-  return words;
+  return settings;
 }
 
 }  // namespace berth

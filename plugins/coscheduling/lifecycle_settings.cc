@@ -2,7 +2,7 @@
 // What becomes of a gang that started and lost members: said in annotations of its PodGroup, or of
 // its pods if they define it. No other scheduler has these.
 #include "absl/strings/str_cat.h"
-#include "plugins/coscheduling/gang_words.h"
+#include "plugins/coscheduling/gang_settings.h"
 
 namespace berth {
 namespace {
@@ -12,25 +12,25 @@ constexpr absl::string_view kBindFailure = "scheduling.berth.dev/bind-failure-po
 
 }  // namespace
 
-void ReadLifecycleWords(const FindText& annotation, GangWords& words) {
+void ReadLifecycleSettings(const FindText& annotation, GangSettings& settings) {
   if (const auto text = annotation(kStaleness)) {
     absl::Duration time;
     if (*text == "never") {
-      words.stale_after = absl::InfiniteDuration();
+      settings.stale_after = absl::InfiniteDuration();
     } else if (absl::ParseDuration(*text, &time) && time >= absl::ZeroDuration()) {
-      words.stale_after = time;
+      settings.stale_after = time;
     } else {
-      words.illegal.push_back(
+      settings.illegal.push_back(
           absl::StrCat(kStaleness, ": \"", *text, "\" is not a time, such as 60s, or never"));
     }
   }
   if (const auto text = annotation(kBindFailure)) {
     if (*text == "RunInPart") {
-      words.bind_failure_policy = BindFailurePolicy::kRunInPart;
+      settings.bind_failure_policy = BindFailurePolicy::kRunInPart;
     } else if (*text == "GiveUp") {
-      words.bind_failure_policy = BindFailurePolicy::kGiveUp;
+      settings.bind_failure_policy = BindFailurePolicy::kGiveUp;
     } else {
-      words.illegal.push_back(
+      settings.illegal.push_back(
           absl::StrCat(kBindFailure, ": \"", *text, "\" is not RunInPart or GiveUp"));
     }
   }

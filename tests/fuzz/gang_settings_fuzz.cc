@@ -10,19 +10,19 @@
 
 #include "absl/strings/str_split.h"
 #include "berth/check.h"
-#include "plugins/coscheduling/gang_words.h"
-#include "plugins/coscheduling/topology_words.h"
+#include "plugins/coscheduling/gang_settings.h"
+#include "plugins/coscheduling/topology_settings.h"
 
 namespace {
 
-void Check(const berth::GangWords& words) {
-  BERTH_CHECK(words.min_member.value_or(1) >= 1);
-  BERTH_CHECK(words.total_members.value_or(1) >= 1);
-  BERTH_CHECK(words.waiting_time.value_or(absl::Seconds(1)) > absl::ZeroDuration());
-  BERTH_CHECK(words.stale_after.value_or(absl::ZeroDuration()) >= absl::ZeroDuration());
+void Check(const berth::GangSettings& settings) {
+  BERTH_CHECK(settings.min_member.value_or(1) >= 1);
+  BERTH_CHECK(settings.total_members.value_or(1) >= 1);
+  BERTH_CHECK(settings.waiting_time.value_or(absl::Seconds(1)) > absl::ZeroDuration());
+  BERTH_CHECK(settings.stale_after.value_or(absl::ZeroDuration()) >= absl::ZeroDuration());
 }
 
-bool SaysTheSame(const berth::GangWords& a, const berth::GangWords& b) {
+bool SaysTheSame(const berth::GangSettings& a, const berth::GangSettings& b) {
   return a.min_member == b.min_member && a.total_members == b.total_members && a.mode == b.mode &&
          a.match_policy == b.match_policy && a.waiting_time == b.waiting_time &&
          a.stale_after == b.stale_after && a.bind_failure_policy == b.bind_failure_policy;
@@ -43,18 +43,18 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     members.back()[(is_whole ? "" : "gang.scheduling.koordinator.sh/") + entry.first] =
         entry.second;
   }
-  berth::GangWords forth, back;
-  std::vector<berth::GangWords> all;
+  berth::GangSettings forth, back;
+  std::vector<berth::GangSettings> all;
   for (const auto& annotations : members) {
     const berth::FindText find = [&](absl::string_view key) -> std::optional<absl::string_view> {
       const auto found = annotations.find(std::string(key));
       if (found == annotations.end()) return std::nullopt;
       return found->second;
     };
-    all.push_back(berth::ReadKoordinatorWords(find));
-    berth::ReadLifecycleWords(find, all.back());
+    all.push_back(berth::ReadKoordinatorSettings(find));
+    berth::ReadLifecycleSettings(find, all.back());
     Check(all.back());
-    for (const berth::TopologyConstraint& wish : berth::ReadTopologyWords(find).topology) {
+    for (const berth::TopologyConstraint& wish : berth::ReadTopologySettings(find).topology) {
       BERTH_CHECK(!wish.key.empty() && wish.slice_size >= 0);
       BERTH_CHECK(wish.required || wish.slice_size == 0);
     }
@@ -65,8 +65,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       BERTH_CHECK(gang.find(',') == std::string::npos);
     }
   }
-  for (const berth::GangWords& words : all) forth.Add(words);
-  for (auto words = all.rbegin(); words != all.rend(); ++words) back.Add(*words);
+  for (const berth::GangSettings& settings : all) forth.Add(settings);
+  for (auto settings = all.rbegin(); settings != all.rend(); ++settings) back.Add(*settings);
   Check(forth);
   BERTH_CHECK(SaysTheSame(forth, back));
   return 0;

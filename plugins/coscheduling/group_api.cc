@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The list of doors, and what most of them have in common.
-#include "plugins/coscheduling/group_door.h"
+// The list of APIs, and what most of them have in common.
+#include "plugins/coscheduling/group_api.h"
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
@@ -35,28 +35,28 @@ std::string NamePart(absl::string_view text) {
   return part;
 }
 
-bool GroupDoor::Concerns(const Object& object, absl::string_view group) const {
+bool GroupApi::Concerns(const Object& object, absl::string_view group) const {
   return absl::c_linear_search(GroupsOf(object), group);
 }
 
-Status GroupDoor::Check(const GroupMembers&, const GroupDefinition&) const {
+Status GroupApi::Check(const GroupMembers&, const GroupDefinition&) const {
   return Status::Success();
 }
 
-Status GroupDoor::NotDefined(const GroupMembers& group) const {
+Status GroupApi::NotDefined(const GroupMembers& group) const {
   return Status::Unschedulable(absl::StrCat(Title(group.name()), " not found"));
 }
 
-Status GroupDoor::TooFewMembers(const GroupMembers& group, const GroupDefinition&, int needed,
-                                int ready) const {
+Status GroupApi::TooFewMembers(const GroupMembers& group, const GroupDefinition&, int needed,
+                               int ready) const {
   const int gated = group.counts().gated;
   return Status::UnschedulableAndUnresolvable(absl::StrCat(
       "waiting for pods of ", Title(group.name()), ": ", ready, " of ", needed, " are there",
       gated > 0 ? absl::StrCat(", ", gated, " more have scheduling gates") : ""));
 }
 
-Status GroupDoor::Unfit(const GroupMembers& group, const GroupSpec& spec, int placed,
-                        const Status& cause) const {
+Status GroupApi::Unfit(const GroupMembers& group, const GroupSpec& spec, int placed,
+                       const Status& cause) const {
   const int running = group.counts().running;
   const std::string can_run = running == 0
                                   ? absl::StrCat(placed, " can run")
@@ -67,7 +67,7 @@ Status GroupDoor::Unfit(const GroupMembers& group, const GroupSpec& spec, int pl
                                     " pods at once, ", can_run, ": ", cause.message())});
 }
 
-std::optional<int32_t> GroupDoor::PriorityOfClass(absl::string_view name) const {
+std::optional<int32_t> GroupApi::PriorityOfClass(absl::string_view name) const {
   if (name == "system-cluster-critical") return 2'000'000'000;
   if (name == "system-node-critical") return 2'000'001'000;
   const auto* priority_class = handle_.objects().Find<api::PriorityClass>("", name);
@@ -75,19 +75,19 @@ std::optional<int32_t> GroupDoor::PriorityOfClass(absl::string_view name) const 
   return priority_class->value();
 }
 
-std::vector<std::unique_ptr<GroupDoor>> KubernetesDoors(Handle& handle) {
-  std::vector<std::unique_ptr<GroupDoor>> doors;
-  doors.push_back(MakeSchedulingGroupDoor(handle));
-  doors.push_back(MakeWorkloadDoor(handle));
-  return doors;
+std::vector<std::unique_ptr<GroupApi>> KubernetesApis(Handle& handle) {
+  std::vector<std::unique_ptr<GroupApi>> apis;
+  apis.push_back(MakeSchedulingGroupApi(handle));
+  apis.push_back(MakeWorkloadApi(handle));
+  return apis;
 }
 
-std::vector<std::unique_ptr<GroupDoor>> EveryDoor(Handle& handle) {
-  std::vector<std::unique_ptr<GroupDoor>> doors;
-  doors.push_back(MakePodGroupDoor(handle));
-  doors.push_back(MakeVolcanoDoor(handle));
-  for (std::unique_ptr<GroupDoor>& door : KubernetesDoors(handle)) doors.push_back(std::move(door));
-  return doors;
+std::vector<std::unique_ptr<GroupApi>> EveryApi(Handle& handle) {
+  std::vector<std::unique_ptr<GroupApi>> apis;
+  apis.push_back(MakePodGroupApi(handle));
+  apis.push_back(MakeVolcanoApi(handle));
+  for (std::unique_ptr<GroupApi>& api : KubernetesApis(handle)) apis.push_back(std::move(api));
+  return apis;
 }
 
 }  // namespace berth
