@@ -19,6 +19,7 @@
 #include "plugins/capacity_scheduling/quota_order.h"
 #include "plugins/capacity_scheduling/quota_state.h"
 #include "plugins/capacity_scheduling/quota_trial.h"
+#include "plugins/capacity_scheduling/tree_victims.h"
 #include "plugins/capacity_scheduling/victim_plan.h"
 
 namespace berth {
@@ -178,7 +179,9 @@ Status CapacityScheduling::PlanOverNodes(const CycleState& state, const QuotaSta
   if (!rules_.TakesBack(quota_state, pod)) return not_on_one;
   LedgerTrial trial(ledger_, rules_, handle_, quota_state, pod);
   if (trial.HasRoom().ok()) return not_on_one;
-  Status planned = PlanVictims(handle_, state, pod, statuses, preemption_.budgets(), trial, result);
+  AllVictims units(handle_.nodes(), trial.Units());
+  Status planned = PlanVictims(
+      {handle_, state, pod, statuses, preemption_.budgets(), book_, trial, units}, result);
   const bool waits = !result.nominated_node.has_value();
   return planned.ok() || waits ? planned : not_on_one;
 }
@@ -276,7 +279,14 @@ Status CapacityScheduling::PostFilterInTree(CycleState& state, const PodInfo& po
     }
   }
   QuotaTrial trial(book_, handle_, *quota, preemptors);
-  return PlanVictims(handle_, state, pod, statuses, preemption_.budgets(), trial, result);
+  std::unique_ptr<VictimList> units;
+  if (state.full_evaluation()) {
+    units = std::make_unique<AllVictims>(handle_.nodes(), trial.Units());
+  } else {
+    units = std::make_unique<TreeVictims>(book_, handle_, trial.VictimQuotas());
+  }
+  return PlanVictims({handle_, state, pod, statuses, preemption_.budgets(), book_, trial, *units},
+                     result);
 }
 
 void CapacityScheduling::ExplainInTree(const PodInfo& pod, WaitingFor& waiting) const {

@@ -82,9 +82,9 @@ class CapacityScheduling final : public Plugin,
     book_.OnAssigned(pod, node);
     status_.Touch();
   }
-  void OnPodUnassigned(const PodInfo& pod, const NodeInfo&) override {
+  void OnPodUnassigned(const PodInfo& pod, const NodeInfo& node) override {
     ledger_.Release(pod);
-    book_.OnUnassigned(pod);
+    book_.OnUnassigned(pod, node);
     status_.Touch();
   }
   void OnPodPending(const PodInfo& pod) override {

@@ -8,11 +8,13 @@
 
 #include "absl/algorithm/container.h"
 #include "berth/api/amounts.h"
+#include "berth/api/time.h"
 #include "berth/gpu/request_marks.h"
 
 namespace berth {
 namespace {
 
+constexpr absl::string_view kCheckpointTime = "scheduling.berth.dev/checkpoint-time";
 constexpr size_t kMostShapes = 4096;  // that are kept
 
 bool AsksForGpuParts(const PodInfo& pod) {
@@ -20,7 +22,21 @@ bool AsksForGpuParts(const PodInfo& pod) {
                         [&](absl::string_view mark) { return pod.annotation(mark).has_value(); });
 }
 
+bool IsPreemptible(const PodInfo& pod) {
+  const Symbol* const label = pod.labels().Find(kPreemptibleLabel);
+  return label == nullptr || label->view() != "false";
+}
+
 }  // namespace
+
+absl::Time WorkSavedAt(const PodInfo& pod, absl::Time now) {
+  absl::Time saved = pod.start_time().value_or(now);
+  if (const std::optional<absl::string_view> text = pod.annotation(kCheckpointTime)) {
+    const absl::StatusOr<absl::Time> checkpoint = ParseTime(*text);
+    if (checkpoint.ok()) saved = std::max(saved, std::min(*checkpoint, now));
+  }
+  return saved;
+}
 
 // --- Quotas ---
 
@@ -103,6 +119,7 @@ void QuotaBook::Rebuild(std::vector<QuotaSpec> specs) {
   wanted_ = {};
   by_quota_.assign(tree_.size(), {});
   leaving_.clear();
+  most_requested_.assign(tree_.size(), {});
   nodes_version_.reset();
   if (!has_tree_) return;
   const NodeTable& nodes = handle_.nodes();
@@ -270,12 +287,25 @@ void QuotaBook::Charge(const PodInfo& pod, const NodeInfo& node) {
   if (!quota.has_value()) return;
   const auto [charge, is_new] = charges_.FindOrAdd(pod.identity());
   if (!is_new) return;
-  *charge = {pod.identity(),   node.name(),
-             *quota,           ChargeOf(pod, &node.labels()),
-             next_sequence_++, pod.deletion_time().has_value()};
+  *charge = {pod.identity(),
+             node.name(),
+             *quota,
+             ChargeOf(pod, &node.labels()),
+             {pod.priority(), WorkSavedAt(pod, handle_.clock().Now()), next_sequence_++},
+             pod.deletion_time().has_value(),
+             IsPreemptible(pod)};
   tree_.Charge(*quota, charge->amounts);
-  by_quota_[*quota].emplace(charge->sequence, charge);
+  by_quota_[*quota].emplace(charge->key, charge);
   if (charge->leaving) CountLeaving(*charge, 1);
+  pod.requests().ForEach([&](ResourceId resource, int64_t amount) {
+    int64_t& most = most_requested_[*quota][resource];
+    most = std::max(most, amount);
+  });
+}
+
+int64_t QuotaBook::MostRequested(QuotaId quota, ResourceId resource) const {
+  const auto found = most_requested_[quota].find(resource);
+  return found == most_requested_[quota].end() ? 0 : found->second;
 }
 
 void QuotaBook::CountLeaving(const QuotaCharge& charge, int sign) {
@@ -287,19 +317,23 @@ void QuotaBook::CountLeaving(const QuotaCharge& charge, int sign) {
 }
 
 void QuotaBook::OnAssigned(const PodInfo& pod, const NodeInfo& node) {
+  if (pod.deletion_time().has_value()) ++leaving_on_[node.name()];
   if (!has_tree_) return;
   tree_.Advance(handle_.clock().Now());
   StopWanting(*pod.identity());
   Charge(pod, node);
 }
 
-void QuotaBook::OnUnassigned(const PodInfo& pod) {
+void QuotaBook::OnUnassigned(const PodInfo& pod, const NodeInfo& node) {
+  if (pod.deletion_time().has_value() && --leaving_on_[node.name()] == 0) {
+    leaving_on_.erase(node.name());
+  }
   if (!has_tree_) return;
   QuotaCharge* const charge = charges_.Find(*pod.identity());
   if (charge == nullptr) return;
   tree_.Advance(handle_.clock().Now());
   tree_.Release(charge->quota, charge->amounts);
-  by_quota_[charge->quota].erase(charge->sequence);
+  by_quota_[charge->quota].erase(charge->key);
   if (charge->leaving) CountLeaving(*charge, -1);
   charges_.Erase(*pod.identity());
   OnPending(pod);

@@ -7,9 +7,12 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "berth/api/identity.h"
 #include "berth/api/identity_map.h"
@@ -22,6 +25,24 @@
 
 namespace berth {
 
+// The order in which pods of a quota go: lower priority first, then who loses the least work, then
+// who was charged later.
+struct VictimKey {
+  int32_t priority = 0;
+  absl::Time saved_at;    // WorkSavedAt()
+  uint64_t sequence = 0;  // of all charges: later ones are higher
+
+  friend bool operator<(const VictimKey& a, const VictimKey& b) {
+    return std::tie(a.priority, b.saved_at, b.sequence) <
+           std::tie(b.priority, a.saved_at, a.sequence);
+  }
+};
+
+// When a pod began to run, or, as far as that is known, last saved what it did: evicting it loses
+// what it did since. The annotation scheduling.berth.dev/checkpoint-time has an RFC 3339 time. A
+// pod that does not say when it started has just been assigned.
+absl::Time WorkSavedAt(const PodInfo& pod, absl::Time now);
+
 // What a pod that runs was charged when it came: that is released when it goes, whatever it or its
 // node says by then.
 struct QuotaCharge {
@@ -29,8 +50,9 @@ struct QuotaCharge {
   Symbol node;
   QuotaId quota = QuotaTree::kCluster;
   LineAmounts amounts;
-  uint64_t sequence = 0;  // of all charges: later ones are higher
-  bool leaving = false;   // it is being deleted
+  VictimKey key;
+  bool leaving = false;     // it is being deleted
+  bool preemptible = true;  // as far as its label says
 };
 
 // Follows quotas, pods, nominations and nodes. As long as no quota is marked for a tree there is
@@ -62,17 +84,26 @@ class QuotaBook {
   }
 
   void OnAssigned(const PodInfo& pod, const NodeInfo& node);
-  void OnUnassigned(const PodInfo& pod);
+  void OnUnassigned(const PodInfo& pod, const NodeInfo& node);
   void OnPending(const PodInfo& pod);
   void OnGone(const PodInfo& pod);
 
-  // The charged pods of a quota itself, earliest first.
-  using Charges = std::map<uint64_t, const QuotaCharge*>;
+  // The charged pods of a quota itself, the first to go first.
+  using Charges = std::map<VictimKey, const QuotaCharge*>;
   const Charges& ChargesOf(QuotaId quota) const { return by_quota_[quota]; }
   // What those that are being deleted hold, by quota and line. Exact, as the tree's sums.
   using Sums = std::map<std::pair<QuotaId, int>, __int128>;
   const Sums& leaving() const { return leaving_; }
   const QuotaCharge* FindCharge(UidRef pod) const { return charges_.Find(pod); }
+  // No charged pod of the quota itself requests more of the resource; since the tree was built,
+  // perhaps one that is gone.
+  int64_t MostRequested(QuotaId quota, ResourceId resource) const;
+
+  // How many pods on the node are being deleted, of whatever quota or none, tree or not.
+  int LeavingOn(Symbol node) const {
+    const auto found = leaving_on_.find(node);
+    return found == leaving_on_.end() ? 0 : found->second;
+  }
 
   // Whether the pod is nominated, and so charged.
   bool IsPromised(UidRef pod) const { return promised_.Contains(pod); }
@@ -130,6 +161,8 @@ class QuotaBook {
   IdentityMap<QuotaCharge, ByUid> charges_;
   std::vector<Charges> by_quota_;
   Sums leaving_;
+  absl::flat_hash_map<Symbol, int> leaving_on_;
+  std::vector<absl::flat_hash_map<ResourceId, int64_t>> most_requested_;  // by quota
   uint64_t next_sequence_ = 0;
   IdentityMap<Amount, ByUid> wanted_;
   IdentityMap<Amount, ByUid> promised_;

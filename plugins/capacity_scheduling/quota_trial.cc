@@ -9,40 +9,9 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "berth/api/time.h"
 #include "plugins/capacity_scheduling/victim_units.h"
 
 namespace berth {
-namespace {
-
-constexpr absl::string_view kCheckpointTime = "scheduling.berth.dev/checkpoint-time";
-
-bool IsPreemptible(const PodInfo& pod) {
-  const Symbol* const label = pod.labels().Find(kPreemptibleLabel);
-  return label == nullptr || label->view() != "false";
-}
-
-// The pod of that uid on the node, or null.
-std::shared_ptr<const PodInfo> FindOn(const NodeTable& nodes, Symbol node, UidRef pod) {
-  const NodeRow row = nodes.FindRow(node);
-  if (row < 0) return nullptr;
-  for (const std::shared_ptr<const PodInfo>& on_node : nodes.node(row).pods()) {
-    if (pod.Means(*on_node->identity())) return on_node;
-  }
-  return nullptr;
-}
-
-}  // namespace
-
-absl::Time WorkSavedAt(const PodInfo& pod, absl::Time now) {
-  absl::Time saved = pod.start_time().value_or(now);
-  if (const std::optional<absl::string_view> text = pod.annotation(kCheckpointTime)) {
-    const absl::StatusOr<absl::Time> checkpoint = ParseTime(*text);
-    if (checkpoint.ok()) saved = std::max(saved, std::min(*checkpoint, now));
-  }
-  return saved;
-}
-
 QuotaTrial::QuotaTrial(QuotaBook& book, Handle& handle, QuotaId quota,
                        absl::Span<const PodInfo* const> preemptors)
     : book_(book), handle_(handle), rule_(book.tree(), handle.clock().Now()) {
@@ -93,12 +62,17 @@ void QuotaTrial::Move(const VictimUnit& unit, bool gone) {
   }
 }
 
-void QuotaTrial::PlaceOn(const LabelSet& node) {
+bool QuotaTrial::PlaceOn(const LabelSet& node) {
+  const bool any_of_some_nodes = absl::c_any_of(
+      book_.tree().lines(), [](const QuotaLine& line) { return line.of_some_nodes(); });
+  if (!any_of_some_nodes) return false;
+  const LineAmounts before = std::move(request_);
   request_ = book_.tree().ChargeOf(asked_.front(), &node);
   taker_.request.clear();
   for (const PodAmounts& amounts : asked_) {
     AddAmounts(book_.tree().ChargeOf(amounts, &node), taker_.request);
   }
+  return request_ != before;
 }
 
 std::optional<QuotaHolder> QuotaTrial::HolderOf(const VictimUnit& unit) const {
@@ -115,7 +89,7 @@ std::optional<QuotaHolder> QuotaTrial::HolderOf(const VictimUnit& unit) const {
     AddAmounts(charge->amounts, holder.amounts);
     holder.creation_time = std::max(holder.creation_time, pod.creation_time());
     holder.start_time = std::max(holder.start_time, pod.start_time().value_or(now));
-    holder.preemptible &= IsPreemptible(pod);
+    holder.preemptible &= charge->preemptible;
   }
   return holder;
 }
@@ -136,15 +110,18 @@ Status QuotaTrial::HasRoom() const {
   return Status::Unschedulable(book_.tree().ToString(*shortage));
 }
 
-// Nearer quotas first; of them, who borrowed most of the lines that are asked for; lower priority;
-// less work lost; later ones.
-std::vector<VictimUnit> QuotaTrial::Units() const {
+std::vector<QuotaId> QuotaTrial::VictimQuotas() const {
   const QuotaTree& tree = book_.tree();
-  std::vector<std::pair<std::tuple<int, int64_t, QuotaId>, QuotaId>> quotas;
+  std::vector<std::tuple<int, int64_t, QuotaId>> ranked;
   const bool may_reclaim = rule_.MayReclaim(taker_);
   for (QuotaId quota = 1; quota < tree.size(); ++quota) {
     if (quota != taker_.quota && !may_reclaim) continue;
-    if (book_.ChargesOf(quota).empty() || !rule_.MayGive(taker_, quota)) continue;
+    const QuotaBook::Charges& charges = book_.ChargesOf(quota);
+    if (charges.empty() || !rule_.MayGive(taker_, quota)) continue;
+    // Of its own quota nobody goes who is as important.
+    const bool only_lower =
+        quota == taker_.quota && tree.spec(quota).preemption == QuotaPreemption::kLowerPriority;
+    if (only_lower && charges.begin()->first.priority >= taker_.priority) continue;
     const QuotaTree::Branches branches = tree.BranchesOf(taker_.quota, quota);
     int64_t borrowed = 0;  // in millionths of what the cluster has
     for (const auto& [line, amount] : taker_.request) {
@@ -153,43 +130,26 @@ std::vector<VictimUnit> QuotaTrial::Units() const {
           borrowed, static_cast<int64_t>(std::min<__int128>(
                         int64_t{1} << 60, tree.borrowed(branches.b, line) * 1'000'000 / whole)));
     }
-    quotas.push_back({{-tree.depth(branches.ancestor), -borrowed, quota}, quota});
+    ranked.push_back({-tree.depth(branches.ancestor), -borrowed, quota});
   }
-  absl::c_sort(quotas);
-  std::vector<VictimUnit> units;
-  for (const auto& [rank, quota] : quotas) {
-    std::vector<const QuotaCharge*> charges;
-    for (const auto& [sequence, charge] : book_.ChargesOf(quota)) {
-      if (!charge->leaving) charges.push_back(charge);
-    }
-    for (VictimUnit& unit : UnitsOf(std::move(charges))) units.push_back(std::move(unit));
-  }
-  return units;
+  absl::c_sort(ranked);
+  std::vector<QuotaId> quotas;
+  for (const auto& [distance, borrowed, quota] : ranked) quotas.push_back(quota);
+  return quotas;
 }
 
-// Lower priority first, then who loses the least work, then later ones.
-std::vector<VictimUnit> QuotaTrial::UnitsOf(std::vector<const QuotaCharge*> charges) const {
-  struct Victim {
-    const QuotaCharge* charge;
-    std::shared_ptr<const PodInfo> pod;
-    absl::Time saved_at;
-  };
-  const absl::Time now = handle_.clock().Now();
-  std::vector<Victim> victims;
-  for (const QuotaCharge* charge : charges) {
-    std::shared_ptr<const PodInfo> pod = FindOn(handle_.nodes(), charge->node, *charge->who);
-    if (pod == nullptr) continue;
-    const absl::Time saved_at = WorkSavedAt(*pod, now);
-    victims.push_back({charge, std::move(pod), saved_at});
+std::vector<VictimUnit> QuotaTrial::Units() const {
+  std::vector<VictimUnit> units;
+  for (const QuotaId quota : VictimQuotas()) {
+    std::vector<RunningPod> pods;
+    for (const auto& [key, charge] : book_.ChargesOf(quota)) {
+      if (charge->leaving) continue;
+      std::shared_ptr<const PodInfo> pod = FindOn(handle_.nodes(), charge->node, *charge->who);
+      if (pod != nullptr) pods.push_back({std::move(pod), charge->node});
+    }
+    for (VictimUnit& unit : UnitsOf(handle_, pods)) units.push_back(std::move(unit));
   }
-  absl::c_sort(victims, [](const Victim& a, const Victim& b) {
-    const int32_t of_a = a.pod->priority(), of_b = b.pod->priority();
-    return std::tie(of_a, b.saved_at, b.charge->sequence) <
-           std::tie(of_b, a.saved_at, a.charge->sequence);
-  });
-  std::vector<RunningPod> pods;
-  for (Victim& victim : victims) pods.push_back({std::move(victim.pod), victim.charge->node});
-  return berth::UnitsOf(handle_, pods);
+  return units;
 }
 
 }  // namespace berth

@@ -30,13 +30,17 @@ class QuotaTrial final : public VictimTrial {
   QuotaTrial(const QuotaTrial&) = delete;
   QuotaTrial& operator=(const QuotaTrial&) = delete;
 
+  // Nearer quotas first; of them, who borrowed most of the lines that are asked for; lower
+  // priority; less work lost; later ones.
   std::vector<VictimUnit> Units() const override;
+  // The quotas that they are of, in that order.
+  std::vector<QuotaId> VictimQuotas() const;
   Verdict MayEvict(const VictimUnit& unit) const override;
   void Evict(const VictimUnit& unit) override { Move(unit, true); }
   void Spare(const VictimUnit& unit) override { Move(unit, false); }
   Status HasRoom() const override;
 
-  void PlaceOn(const LabelSet& node) override;
+  bool PlaceOn(const LabelSet& node) override;
 
  private:
   struct Moved {
@@ -48,7 +52,6 @@ class QuotaTrial final : public VictimTrial {
   std::optional<QuotaHolder> HolderOf(const VictimUnit& unit) const;
   void Move(const VictimUnit& unit, bool gone);
   void Change(QuotaId quota, const LineAmounts& amounts, int sign);
-  std::vector<VictimUnit> UnitsOf(std::vector<const QuotaCharge*> charges) const;
 
   QuotaBook& book_;
   Handle& handle_;
@@ -58,10 +61,6 @@ class QuotaTrial final : public VictimTrial {
   TakingRule rule_;
   std::vector<Moved> moved_;  // to be undone, in reverse order
 };
-
-// When a pod began to run, or, as far as that is known, last saved what it did: evicting it loses
-// what it did since. The annotation scheduling.berth.dev/checkpoint-time has an RFC 3339 time.
-absl::Time WorkSavedAt(const PodInfo& pod, absl::Time now);
 
 }  // namespace berth
 

@@ -64,163 +64,248 @@ class Deficit {
 // A node and the units that would go for it, as far as sums of requests say.
 struct Site {
   NodeRow row = -1;
-  std::vector<int> units;
-  // By these the best is chosen.
+  std::vector<int> units;  // in order
+  // By these, then by the last unit, then by the row, the best is chosen.
   int violations = 0;
   int32_t priority = std::numeric_limits<int32_t>::min();
   int pods = 0;
-  int64_t ranks = 0;  // sum of the positions of the units
-  auto Key() const { return std::tie(violations, priority, pods, ranks, row); }
+  auto Cost() const { return std::tie(violations, priority, pods); }
 };
 
 class Planner {
  public:
-  Planner(Handle& handle, const CycleState& state, const PodInfo& pod,
-          const DisruptionBudgets& budgets, VictimTrial& trial)
-      : handle_(handle),
-        state_(state),
-        pod_(pod),
-        budgets_(budgets),
-        trial_(trial),
-        units_(trial.Units()) {}
+  explicit Planner(const VictimQuery& query)
+      : query_(query),
+        nodes_(query.handle.nodes()),
+        units_(query.units),
+        rows_(query.statuses.RowsWith(Code::kUnschedulable)) {}
 
-  Status Plan(const NodeStatuses& statuses, PostFilterResult& result) {
-    legal_.resize(units_.size());
-    FindRows();
-    std::vector<Site> sites = Sites(statuses);
-    absl::c_sort(sites, [](const Site& a, const Site& b) { return a.Key() < b.Key(); });
+  Status Plan(PostFilterResult& result) {
+    FindFreeRows();
     Status last = Status::Success();
     // Where it may only have to wait for who leaves, before anybody else has to go.
-    for (const Site& site : sites) {
-      if (!site.units.empty()) break;
-      last = TryOn(site, More::kNo, result);
-      if (last.ok() || waits_) return last;
+    for (const More more : {More::kNo, More::kYes}) {
+      without_room_ = 0;
+      for (const NodeRow row : free_rows_) {
+        last = TryOn({.row = row}, more, result);
+        if (last.ok() || waits_) return last;
+        if (without_room_ == kMostWithoutRoom) break;
+      }
     }
-    without_room_ = 0;
-    for (const Site& site : sites) {
-      last = TryOn(site, More::kYes, result);
-      if (last.ok() || waits_) return last;
-      if (without_room_ == kMostWithoutRoom) break;
-    }
-    bool any_legal = false;
-    for (int unit = 0; unit < static_cast<int>(units_.size()); ++unit) any_legal |= IsLegal(unit);
-    result.retry_at = retry_at_;
-    result.nominated_node = "";  // nobody leaves for it: what it was promised is for others
-    if (!any_legal) {
-      return refused_.ok() ? Status::Unschedulable("no pod may be evicted for it") : refused_;
-    }
-    if (last.ok()) last = refused_;
-    return last.ok() ? Status::Unschedulable("no pod may be evicted that would make room") : last;
+    if (without_room_ < kMostWithoutRoom && TryWhereEvictingHelps(last, result)) return last;
+    return WhyNot(std::move(last), result);
   }
 
  private:
-  // Which units are where, in their order.
-  void FindRows() {
-    const NodeTable& nodes = handle_.nodes();
-    for (size_t i = 0; i < units_.size(); ++i) {
-      for (const Symbol name : units_[i].nodes) {
-        const NodeRow row = nodes.FindRow(name);
-        if (row < 0) continue;
-        std::vector<int>& here = on_row_[row];
-        if (here.empty() || here.back() != static_cast<int>(i)) here.push_back(static_cast<int>(i));
+  // --- Nodes ---
+
+  // Splits the rows: those where nobody has to go for room on the node, and those where somebody
+  // has; and how many pods have to go at least on any of these.
+  void FindFreeRows() {
+    struct Column {
+      int64_t asked, most;
+      absl::Span<const int64_t> has, used;
+    };
+    std::vector<Column> columns;
+    query_.pod.requests().ForEach([&](ResourceId id, int64_t amount) {
+      if (amount <= 0) return;
+      columns.push_back(
+          {amount, units_.MostRequested(id), nodes_.allocatable(id), nodes_.requested(id)});
+    });
+    needs_victims_.assign(nodes_.size(), false);
+    least_pods_ = std::numeric_limits<int64_t>::max();
+    for (const NodeRow row : rows_) {
+      __int128 pods = nodes_.pod_count()[row] + 1 - nodes_.allowed_pods()[row];
+      bool is_short = pods > 0, is_possible = true;
+      for (const Column& column : columns) {
+        const __int128 lack = __int128{column.used[row]} + column.asked - column.has[row];
+        if (lack <= 0) continue;
+        is_short = true;
+        if (column.most > 0) pods = std::max(pods, (lack + column.most - 1) / column.most);
+        is_possible &= column.most > 0;
       }
+      // What leaves, and what is nominated, the columns do not know.
+      const bool is_known = query_.book.LeavingOn(nodes_.node(row).name()) == 0;
+      if (is_known && is_short && !is_possible) continue;
+      if ((!is_known || !is_short) && DeficitOf(row).met()) {
+        free_rows_.push_back(row);
+        continue;
+      }
+      needs_victims_[row] = true;
+      const __int128 least = is_known && is_short ? pods : 1;
+      if (least < least_pods_) least_pods_ = static_cast<int64_t>(least);
+    }
+  }
+
+  Deficit DeficitOf(NodeRow row) const {
+    const NodeInfo& node = nodes_.node(row);
+    return Deficit(node, query_.pod, query_.handle.nominator().NominatedPods(node.name()));
+  }
+
+  // From now on units are judged for the pod on that node.
+  void PlaceOn(NodeRow row) {
+    if (query_.trial.PlaceOn(nodes_.node(row).labels())) legal_.clear();
+  }
+
+  // Whether that decides; `last` is what the last node came to, Success if none was tried.
+  bool TryWhereEvictingHelps(Status& last, PostFilterResult& result) {
+    NodeRow tried = -1;
+    if (!query_.state.full_evaluation()) {
+      const std::optional<Site> best = BestSite();
+      if (!best.has_value()) return false;
+      last = TryOn(*best, More::kYes, result);
+      if (last.ok() || waits_) return true;
+      if (without_room_ == kMostWithoutRoom) return false;
+      tried = best->row;
+    }
+    std::vector<Site> sites;
+    for (const NodeRow row : rows_) {
+      if (!needs_victims_[row] || row == tried) continue;
+      if (std::optional<Site> site = Weigh(row)) sites.push_back(*std::move(site));
+    }
+    absl::c_sort(sites, [this](const Site& a, const Site& b) { return IsBetter(a, b); });
+    for (const Site& site : sites) {
+      last = TryOn(site, More::kYes, result);
+      if (last.ok() || waits_) return true;
+      if (without_room_ == kMostWithoutRoom) return false;
+    }
+    return false;
+  }
+
+  bool IsBetter(const Site& a, const Site& b) const {
+    if (a.Cost() != b.Cost()) return a.Cost() < b.Cost();
+    const int last_of_a = a.units.back(), last_of_b = b.units.back();
+    return last_of_a != last_of_b ? units_.Before(last_of_a, last_of_b) : a.row < b.row;
+  }
+
+  // The first in the order of IsBetter(), if any. Goes through the units, the first to go first,
+  // and weighs the nodes that it comes to, until no node with later units alone can be better.
+  std::optional<Site> BestSite() {
+    std::optional<Site> best;
+    std::vector<bool> is_open = needs_victims_;
+    for (int position = 0;; ++position) {
+      const int unit = units_.At(position);
+      if (unit < 0) return best;
+      if (best.has_value()) {
+        const int violations = 0;
+        const int32_t priority = units_.LeastPriorityFrom(position);
+        const int pods =
+            static_cast<int>(std::min<int64_t>(least_pods_, std::numeric_limits<int32_t>::max()));
+        const auto bound = std::tie(violations, priority, pods);
+        if (best->Cost() < bound) return best;
+        if (best->Cost() == bound && units_.Before(best->units.back(), unit)) return best;
+      }
+      for (const Symbol name : units_.unit(unit).nodes) {
+        const NodeRow row = nodes_.FindRow(name);
+        if (row < 0 || !is_open[row]) continue;
+        is_open[row] = false;
+        std::optional<Site> site = Weigh(row);
+        if (site.has_value() && (!best.has_value() || IsBetter(*site, *best))) {
+          best = std::move(site);
+        }
+      }
+    }
+  }
+
+  // Whom it would cost; nothing if evicting does not help there.
+  std::optional<Site> Weigh(NodeRow row) {
+    const Symbol name = nodes_.node(row).name();
+    Deficit deficit = DeficitOf(row);
+    Site site{.row = row};
+    PlaceOn(row);
+    for (const int unit : units_.OnRow(row)) {
+      if (deficit.met()) break;
+      if (IsLegal(unit) && RemoveOn(name, unit, deficit)) Add(unit, site);
+    }
+    if (!deficit.met()) return std::nullopt;
+    return site;
+  }
+
+  // Whether it makes a difference on that node that the unit is gone; then it is.
+  bool RemoveOn(Symbol node, int number, Deficit& deficit) const {
+    const VictimUnit& unit = units_.unit(number);
+    bool helps = false;
+    for (size_t i = 0; i < unit.pods.size(); ++i) {
+      if (unit.nodes[i] == node) helps |= deficit.Remove(*unit.pods[i]);
+    }
+    return helps;
+  }
+
+  void Add(int unit, Site& site) const {
+    site.units.push_back(unit);
+    site.pods += static_cast<int>(units_.unit(unit).pods.size());
+    for (const std::shared_ptr<const PodInfo>& pod : units_.unit(unit).pods) {
+      site.priority = std::max(site.priority, pod->priority());
+      site.violations += query_.budgets.Protect(*pod) ? 1 : 0;
     }
   }
 
   // Whether the unit may go at all, before anything is gone.
   bool IsLegal(int unit) {
-    if (!legal_[unit].has_value()) {
-      const VictimTrial::Verdict verdict = trial_.MayEvict(units_[unit]);
-      legal_[unit] = verdict.status.ok();
-      if (!verdict.status.ok()) {
-        retry_at_ = std::min(retry_at_, verdict.until);
-        if (refused_.ok()) refused_ = verdict.status;
-      }
+    const auto [legal, is_new] = legal_.try_emplace(unit, false);
+    if (is_new) {
+      const VictimTrial::Verdict verdict = query_.trial.MayEvict(units_.unit(unit));
+      legal->second = verdict.status.ok();
+      if (!legal->second) retry_at_ = std::min(retry_at_, verdict.until);
     }
-    return *legal_[unit];
+    return legal->second;
   }
 
-  // Nodes that would have room, and whom it costs. Nodes where evicting does not help are left out.
-  std::vector<Site> Sites(const NodeStatuses& statuses) {
-    std::vector<Site> sites;
-    for (const NodeRow row : statuses.RowsWith(Code::kUnschedulable)) {
-      const NodeInfo& node = handle_.nodes().node(row);
-      Site site;
-      site.row = row;
-      Deficit deficit(node, pod_, handle_.nominator().NominatedPods(node.name()));
-      const auto here = on_row_.find(row);
-      if (!deficit.met()) {
-        if (here == on_row_.end()) continue;
-        for (const int unit : here->second) {
-          if (deficit.met()) break;
-          if (!IsLegal(unit)) continue;
-          bool helps = false;
-          for (size_t i = 0; i < units_[unit].pods.size(); ++i) {
-            if (units_[unit].nodes[i] == node.name()) {
-              helps |= deficit.Remove(*units_[unit].pods[i]);
-            }
-          }
-          if (helps) Add(unit, site);
-        }
-        if (!deficit.met()) continue;
-      }
-      sites.push_back(std::move(site));
-    }
-    return sites;
-  }
+  // --- One node ---
 
-  void Add(int unit, Site& site) const {
-    site.units.push_back(unit);
-    site.ranks += unit;
-    site.pods += static_cast<int>(units_[unit].pods.size());
-    for (const std::shared_ptr<const PodInfo>& pod : units_[unit].pods) {
-      site.priority = std::max(site.priority, pod->priority());
-      site.violations += budgets_.Protect(*pod) ? 1 : 0;
-    }
-  }
+  // In order.
+  struct ByOrder {
+    const VictimList* units;
+    bool operator()(int a, int b) const { return units->Before(a, b); }
+  };
+  using UnitSet = std::set<int, ByOrder>;
 
   // Whether more may go than the site says, if sums of requests were not all.
   enum class More { kNo, kYes };
   Status TryOn(const Site& site, More more, PostFilterResult& result) {
-    const NodeInfo& original = handle_.nodes().node(site.row);
-    trial_.PlaceOn(original.labels());
-    std::set<int> gone;
+    const NodeInfo& original = nodes_.node(site.row);
+    PlaceOn(site.row);
+    UnitSet gone(ByOrder{&units_});
     Status status = Gather(site, more, original, gone);
     if (status.ok()) status = SpareOthers(original, gone, result);
     if (status.ok()) Fill(original, gone, result);
-    for (const int unit : gone) trial_.Spare(units_[unit]);
+    for (const int unit : gone) query_.trial.Spare(units_.unit(unit));
     return status;
   }
 
   // Evicts the units of the site, more of the node if the filters want it, and more elsewhere
   // until the quotas have room.
-  Status Gather(const Site& site, More may_be_more, const NodeInfo& original, std::set<int>& gone) {
+  Status Gather(const Site& site, More may_be_more, const NodeInfo& original, UnitSet& gone) {
     const auto evict = [&](int unit) {
       if (gone.contains(unit) || !IsLegal(unit)) return false;
-      const VictimTrial::Verdict verdict = trial_.MayEvict(units_[unit]);
+      const VictimTrial::Verdict verdict = query_.trial.MayEvict(units_.unit(unit));
       if (!verdict.status.ok()) {
         retry_at_ = std::min(retry_at_, verdict.until);
         return false;
       }
-      trial_.Evict(units_[unit]);
+      query_.trial.Evict(units_.unit(unit));
       gone.insert(unit);
       return true;
     };
     for (const int unit : site.units) evict(unit);
+    Status room = query_.trial.HasRoom();
+    if (may_be_more == More::kNo && !room.ok()) {
+      ++without_room_;
+      return room;
+    }
     Status fits = Filter(original, gone);
     if (!fits.ok()) {
       if (may_be_more == More::kNo) return fits;
-      const auto here = on_row_.find(site.row);
-      if (here == on_row_.end()) return fits;
       bool more = false;
-      for (const int unit : here->second) more |= evict(unit);
+      for (const int unit : units_.OnRow(site.row)) more |= evict(unit);
       if (more) fits = Filter(original, gone);
       if (!fits.ok()) return fits;
+      room = query_.trial.HasRoom();
     }
-    Status room = trial_.HasRoom();
-    for (int unit = 0; unit < static_cast<int>(units_.size()) && !room.ok(); ++unit) {
-      if (may_be_more == More::kNo) break;
-      if (evict(unit)) room = trial_.HasRoom();
+    for (int position = 0; !room.ok(); ++position) {
+      const int unit = units_.At(position);
+      if (unit < 0) break;
+      if (evict(unit)) room = query_.trial.HasRoom();
     }
     without_room_ += room.ok() ? 0 : 1;
     return room;
@@ -228,21 +313,20 @@ class Planner {
 
   // The most important first, so that the least important stay evicted; those under an exhausted
   // budget before all others.
-  Status SpareOthers(const NodeInfo& original, std::set<int>& gone, PostFilterResult& result) {
-    std::vector<int> order(gone.begin(), gone.end());
-    absl::c_stable_sort(order, [&](int a, int b) {
-      const auto key = [&](int unit) {
-        Site alone;
-        Add(unit, alone);
-        return std::tuple(alone.violations, alone.priority, alone.pods, unit);
-      };
-      return key(a) > key(b);
-    });
-    for (const int unit : order) {
-      trial_.Spare(units_[unit]);
+  Status SpareOthers(const NodeInfo& original, UnitSet& gone, PostFilterResult& result) {
+    std::vector<std::pair<Site, int>> order;
+    for (const int unit : gone) {
+      Add(unit, order.emplace_back(Site(), unit).first);
+    }
+    absl::c_sort(order,
+                 [this](const auto& a, const auto& b) { return IsBetter(b.first, a.first); });
+    for (const auto& [alone, unit] : order) {
+      query_.trial.Spare(units_.unit(unit));
       gone.erase(unit);
-      if (trial_.HasRoom().ok() && Filter(original, gone).ok()) continue;
-      trial_.Evict(units_[unit]);
+      if (SumsHold(original, gone) && query_.trial.HasRoom().ok() && Filter(original, gone).ok()) {
+        continue;
+      }
+      query_.trial.Evict(units_.unit(unit));
       gone.insert(unit);
     }
     if (!gone.empty()) return Status::Success();
@@ -251,45 +335,79 @@ class Planner {
     return Status::Unschedulable("waiting for terminating pods to give back their quota");
   }
 
+  // Whether sums of requests allow the pod on the node. That mostly says no, and costs little.
+  bool SumsHold(const NodeInfo& node, const UnitSet& gone) const {
+    Deficit deficit(node, query_.pod, query_.handle.nominator().NominatedPods(node.name()));
+    for (const int unit : gone) {
+      if (deficit.met()) return true;
+      RemoveOn(node.name(), unit, deficit);
+    }
+    return deficit.met();
+  }
+
+  // The first reason why a unit may not go, in their order; or why no node would do with those that
+  // may.
+  Status WhyNot(Status last, PostFilterResult& result) {
+    if (!rows_.empty()) PlaceOn(rows_.front());
+    bool any_legal = false;
+    Status refused;
+    for (int position = 0;; ++position) {
+      const int unit = units_.At(position);
+      if (unit < 0) break;
+      if (IsLegal(unit)) {
+        any_legal = true;
+      } else if (refused.ok()) {
+        refused = query_.trial.MayEvict(units_.unit(unit)).status;
+      }
+    }
+    result.retry_at = retry_at_;
+    result.nominated_node = "";  // nobody leaves for it: what it was promised is for others
+    if (!any_legal) {
+      return refused.ok() ? Status::Unschedulable("no pod may be evicted for it") : refused;
+    }
+    if (last.ok()) last = refused;
+    return last.ok() ? Status::Unschedulable("no pod may be evicted that would make room") : last;
+  }
+
   // Whether the pod fits on the node without those that are gone, there and elsewhere.
-  Status Filter(const NodeInfo& original, const std::set<int>& gone) {
-    CycleState state = state_.Clone();
+  Status Filter(const NodeInfo& original, const UnitSet& gone) {
+    CycleState state = query_.state.Clone();
     std::map<NodeRow, NodeInfo> changed;
-    NodeInfo& own =
-        changed.emplace(handle_.nodes().FindRow(original.name()), original).first->second;
+    NodeInfo& own = changed.emplace(nodes_.FindRow(original.name()), original).first->second;
     for (const std::shared_ptr<const PodInfo>& pod : original.pods()) {
       if (!pod->deletion_time().has_value() || !own.RemovePod(*pod)) continue;
-      if (Status status = handle_.RunPreFilterExtensionRemovePod(state, pod_, *pod, own);
+      if (Status status =
+              query_.handle.RunPreFilterExtensionRemovePod(state, query_.pod, *pod, own);
           !status.ok()) {
         return status;
       }
     }
     for (const int unit : gone) {
-      const VictimUnit& of = units_[unit];
+      const VictimUnit& of = units_.unit(unit);
       for (size_t i = 0; i < of.pods.size(); ++i) {
-        const NodeRow row = handle_.nodes().FindRow(of.nodes[i]);
+        const NodeRow row = nodes_.FindRow(of.nodes[i]);
         if (row < 0) continue;
         auto node = changed.find(row);
-        if (node == changed.end()) node = changed.emplace(row, handle_.nodes().node(row)).first;
+        if (node == changed.end()) node = changed.emplace(row, nodes_.node(row)).first;
         if (!node->second.RemovePod(*of.pods[i])) continue;
-        if (Status status =
-                handle_.RunPreFilterExtensionRemovePod(state, pod_, *of.pods[i], node->second);
+        if (Status status = query_.handle.RunPreFilterExtensionRemovePod(state, query_.pod,
+                                                                         *of.pods[i], node->second);
             !status.ok()) {
           return status;
         }
       }
     }
-    return handle_.RunFilterPluginsWithNominatedPods(state, pod_, own);
+    return query_.handle.RunFilterPluginsWithNominatedPods(state, query_.pod, own);
   }
 
-  void Fill(const NodeInfo& node, const std::set<int>& gone, PostFilterResult& result) const {
+  void Fill(const NodeInfo& node, const UnitSet& gone, PostFilterResult& result) const {
     auto candidate = std::make_shared<PreemptionCandidate>();
     candidate->node = std::string(node.name().view());
-    candidate->row = handle_.nodes().FindRow(node.name());
+    candidate->row = nodes_.FindRow(node.name());
     for (const int unit : gone) {
-      for (const std::shared_ptr<const PodInfo>& pod : units_[unit].pods) {
+      for (const std::shared_ptr<const PodInfo>& pod : units_.unit(unit).pods) {
         candidate->victims.push_back(pod);
-        candidate->pdb_violations += budgets_.Protect(*pod) ? 1 : 0;
+        candidate->pdb_violations += query_.budgets.Protect(*pod) ? 1 : 0;
       }
     }
     absl::c_stable_sort(candidate->victims,
@@ -300,15 +418,14 @@ class Planner {
     result.equally_good = {0};
   }
 
-  Handle& handle_;
-  const CycleState& state_;
-  const PodInfo& pod_;
-  const DisruptionBudgets& budgets_;
-  VictimTrial& trial_;
-  const std::vector<VictimUnit> units_;
-  std::vector<std::optional<bool>> legal_;                 // by unit; absent: nobody has asked
-  Status refused_;                                         // the first reason why a unit may not go
-  absl::flat_hash_map<NodeRow, std::vector<int>> on_row_;  // units with a pod there
+  const VictimQuery& query_;
+  const NodeTable& nodes_;
+  VictimList& units_;
+  const std::vector<NodeRow> rows_;       // in row order
+  std::vector<NodeRow> free_rows_;        // of these, where nobody has to go
+  std::vector<bool> needs_victims_;       // by row
+  int64_t least_pods_ = 0;                // that go where somebody has to
+  absl::flat_hash_map<int, bool> legal_;  // by unit, on the node of the last PlaceOn()
   absl::Time retry_at_ = absl::InfiniteFuture();
   bool waits_ = false;    // nobody else has to go
   int without_room_ = 0;  // sites for which the quotas had no room
@@ -318,10 +435,8 @@ class Planner {
 
 }  // namespace
 
-Status PlanVictims(Handle& handle, const CycleState& state, const PodInfo& pod,
-                   const NodeStatuses& statuses, const DisruptionBudgets& budgets,
-                   VictimTrial& trial, PostFilterResult& result) {
-  return Planner(handle, state, pod, budgets, trial).Plan(statuses, result);
+Status PlanVictims(const VictimQuery& query, PostFilterResult& result) {
+  return Planner(query).Plan(result);
 }
 
 }  // namespace berth

@@ -3,25 +3,37 @@
 #ifndef BERTH_PLUGINS_CAPACITY_SCHEDULING_VICTIM_PLAN_H_
 #define BERTH_PLUGINS_CAPACITY_SCHEDULING_VICTIM_PLAN_H_
 
-#include <memory>
-
 #include "berth/framework/cycle_state.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/postfilter.h"
 #include "berth/preemption/preemption.h"
 #include "berth/preemption/victim_rules.h"
+#include "plugins/capacity_scheduling/quota_book.h"
+#include "plugins/capacity_scheduling/victim_list.h"
 
 namespace berth {
 
-// Finds the node for `pod` and the units to evict, on it and elsewhere: on it so that the pod fits,
-// elsewhere so that the quotas have room. The node costs the fewest violated budgets, then the
-// lowest priority, then the fewest pods. What turns out not to be needed is spared, the most
-// important first. Success with nominated node and victims in `result`; Unschedulable with the
-// reason, the end of its nomination, and `retry_at` if somebody may go later; without a word about
-// the nomination if only those have to go who are leaving already. Changes nothing.
-Status PlanVictims(Handle& handle, const CycleState& state, const PodInfo& pod,
-                   const NodeStatuses& statuses, const DisruptionBudgets& budgets,
-                   VictimTrial& trial, PostFilterResult& result);
+// What a plan is made of. All outlive the call.
+struct VictimQuery {
+  Handle& handle;
+  const CycleState& state;
+  const PodInfo& pod;
+  const NodeStatuses& statuses;
+  const DisruptionBudgets& budgets;
+  const QuotaBook& book;  // for who is leaving
+  VictimTrial& trial;
+  VictimList& units;
+};
+
+// Finds the node for the pod and the units to evict, on it and elsewhere: on it so that the pod
+// fits, elsewhere so that the quotas have room. The node costs the fewest violated budgets, then
+// the lowest priority, then the fewest pods, then the first units: the last one of them decides.
+// What turns out not to be needed is spared, the most important first. Success with nominated node
+// and victims in `result`; Unschedulable with the reason, the end of its nomination, and `retry_at`
+// if somebody may go later; without a word about the nomination if only those have to go who are
+// leaving already. Changes nothing. With state.full_evaluation() all nodes are weighed, otherwise
+// no more than it takes to know the best.
+Status PlanVictims(const VictimQuery& query, PostFilterResult& result);
 
 }  // namespace berth
 

@@ -8,9 +8,7 @@
 #include <string>
 
 namespace berth {
-namespace {
 
-// How many of the gang's pods may go one by one.
 int SurplusOf(const Handle& handle, const std::string& group) {
   const std::optional<GroupSpec> spec = handle.groups().Spec(group);
   const GroupMembers* const members = handle.groups().Find(group);
@@ -25,7 +23,14 @@ int SurplusOf(const Handle& handle, const std::string& group) {
   return staying - spec->min_member;
 }
 
-}  // namespace
+std::shared_ptr<const PodInfo> FindOn(const NodeTable& nodes, Symbol node, UidRef pod) {
+  const NodeRow row = nodes.FindRow(node);
+  if (row < 0) return nullptr;
+  for (const std::shared_ptr<const PodInfo>& on_node : nodes.node(row).pods()) {
+    if (pod.Means(*on_node->identity())) return on_node;
+  }
+  return nullptr;
+}
 
 std::vector<VictimUnit> UnitsOf(const Handle& handle, const std::vector<RunningPod>& pods) {
   std::map<std::string, int> surplus;

@@ -67,16 +67,26 @@ QueueingHint AfterPodEnd(const PodInfo&, const ObjectChange& change, const Objec
   return had_claims ? QueueingHint::kQueue : QueueingHint::kSkip;
 }
 
+// Upstream's pods hear of slices whose devices have other taints.
+QueueingHint AfterTaintRuleChange(const PodInfo&, const ObjectChange& change, const ObjectStore&) {
+  if (change.old_object == nullptr || change.new_object == nullptr) return QueueingHint::kQueue;
+  const auto& before = change.old_object->As<api::DeviceTaintRule>().spec();
+  const auto& now = change.new_object->As<api::DeviceTaintRule>().spec();
+  const bool is_same = before.SerializeAsString() == now.SerializeAsString();
+  return is_same ? QueueingHint::kSkip : QueueingHint::kQueue;
+}
+
 }  // namespace
 
-std::vector<ClusterEventWithHint> ClaimEvents(const ObjectStore& objects) {
+std::vector<ClusterEventWithHint> ClaimEvents(const ObjectStore& objects,
+                                              const DeviceFeatures& features) {
   constexpr ActionType kAddOrUpdate = action::kAdd | action::kUpdate;
   const auto with = [&objects](auto hint) -> QueueingHintFn {
     return [&objects, hint](const PodInfo& pod, const ObjectChange& change) {
       return hint(pod, change, objects);
     };
   };
-  return {
+  std::vector<ClusterEventWithHint> events = {
       {{EventResource::Node(),
         action::kAdd | action::kUpdateNodeLabel | action::kUpdateNodeAllocatable},
        nullptr},
@@ -86,6 +96,11 @@ std::vector<ClusterEventWithHint> ClaimEvents(const ObjectStore& objects) {
       {{EventResource::Of(Kind::kDeviceClass), kAddOrUpdate}, nullptr},
       {{EventResource::Of(Kind::kResourceSlice), kAddOrUpdate}, nullptr},
   };
+  if (features.device_taint_rules) {
+    events.push_back({{EventResource::Of(Kind::kDeviceTaintRule), kAddOrUpdate | action::kDelete},
+                      with(&AfterTaintRuleChange)});
+  }
+  return events;
 }
 
 }  // namespace berth

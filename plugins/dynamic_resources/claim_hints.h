@@ -5,13 +5,15 @@
 
 #include <vector>
 
+#include "berth/devices/device_features.h"
 #include "berth/framework/enqueue.h"
 #include "berth/handle/object_store.h"
 
 namespace berth {
 
 // As kube-scheduler v1.35 dynamicresources EventsToRegister. `objects` outlives them.
-std::vector<ClusterEventWithHint> ClaimEvents(const ObjectStore& objects);
+std::vector<ClusterEventWithHint> ClaimEvents(const ObjectStore& objects,
+                                              const DeviceFeatures& features);
 
 }  // namespace berth
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "berth/api/object_update.h"
 #include "berth/api/resource_v1.pb.h"
+#include "berth/api/time.h"
 #include "google/protobuf/struct.pb.h"
 #include "google/protobuf/util/json_util.h"
 #include "google/protobuf/util/message_differencer.h"
@@ -98,7 +99,8 @@ bool MayBeWritten(const absl::Status& status) {
 
 absl::Status WriteReservation(const Object& claim, const PodInfo& pod,
                               const std::shared_ptr<const api::AllocationResult>& allocation,
-                              Handle& handle, std::optional<ClaimWrite>& write) {
+                              std::optional<absl::Time> time, Handle& handle,
+                              std::optional<ClaimWrite>& write) {
   const std::string key(claim.key());
   if (allocation != nullptr) {
     const absl::Status added = handle.Edit(EditOf(claim, Part::kAllButStatus, [&](Claim& latest) {
@@ -122,6 +124,12 @@ absl::Status WriteReservation(const Object& claim, const PodInfo& pod,
     write = ClaimWrite{.version = latest.metadata().resource_version()};
     if (allocation != nullptr && !status.has_allocation()) {
       *status.mutable_allocation() = *allocation;
+      write->is_change = true;
+    }
+    if (time.has_value() && !status.allocation().has_allocation_timestamp()) {
+      // A cluster keeps whole seconds.
+      SetTime(absl::FromUnixSeconds(absl::ToUnixSeconds(*time)),
+              status.mutable_allocation()->mutable_allocation_timestamp());
       write->is_change = true;
     }
     if (IsReservedFor(latest, pod.uid())) return absl::OkStatus();

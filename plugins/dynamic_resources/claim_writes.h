@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "berth/api/kinds.h"
 #include "berth/api/object.h"
 #include "berth/framework/handle.h"
@@ -29,12 +30,13 @@ struct ClaimWrite {
 };
 
 // Reserves the claim for the pod, and gives it the allocation if it is to have one (not null): with
-// the finalizer that keeps an allocated claim. As kube-scheduler v1.35 dynamicresources bindClaim,
-// with its texts. `write` is absent if the claim's status certainly is not written. Blocks; any
-// thread.
+// the finalizer that keeps an allocated claim, and the time, if any, as that of the allocation. As
+// kube-scheduler v1.35 dynamicresources bindClaim, with its texts. `write` is absent if the claim's
+// status certainly is not written. Blocks; any thread.
 absl::Status WriteReservation(const Object& claim, const PodInfo& pod,
                               const std::shared_ptr<const api::AllocationResult>& allocation,
-                              Handle& handle, std::optional<ClaimWrite>& write);
+                              std::optional<absl::Time> time, Handle& handle,
+                              std::optional<ClaimWrite>& write);
 
 // The pod has no reservation any more. `on_read` is told the version of the claim that this was
 // decided on. Does not wait.

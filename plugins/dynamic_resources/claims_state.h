@@ -13,6 +13,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "berth/api/node_selector.h"
 #include "berth/api/symbol.h"
 #include "berth/devices/claim_to_allocate.h"
@@ -47,6 +48,9 @@ struct ClaimsOfPod {
   // By claim: where an allocated one, or one in flight, can be used; absent if everywhere, or if it
   // is to be allocated.
   std::vector<std::optional<NodeSelector>> available_on;
+  // By claim: why its devices will not be of use (WhyLost()); empty for most.
+  std::vector<std::string> lost;
+  bool has_lost = false;  // any
   std::vector<ClaimToAllocate> to_allocate;
   std::vector<int> positions;  // of these in `claims`
 
@@ -64,6 +68,7 @@ struct ClaimsState : StateData {
   std::vector<std::shared_ptr<const api::AllocationResult>> allocations;
   // Whether PreBind reserved the claim for the pod, or had begun to.
   std::vector<bool> written;
+  absl::Time bind_deadline;  // if PreBind waits for binding conditions
 
   std::unique_ptr<StateData> Clone() const override { return std::make_unique<ClaimsState>(*this); }
 };

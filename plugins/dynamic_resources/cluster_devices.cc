@@ -47,6 +47,7 @@ ClusterDevices::UsedDevices ClusterDevices::DevicesOf(
 
 void ClusterDevices::Update(const ObjectStore& objects) {
   TakeNotes();
+  if (inventory_.features().device_taint_rules) UpdateTaintRules(objects);
   UpdateSlices(objects);
   UpdateClaims(objects);
   // The watch may have been faster than the note.
@@ -82,6 +83,36 @@ void ClusterDevices::UpdateSlices(const ObjectStore& objects) {
   }
   has_read_slices_ = true;
   slices_version_ = version;
+}
+
+void ClusterDevices::UpdateTaintRules(const ObjectStore& objects) {
+  const uint64_t version = objects.version(Kind::kDeviceTaintRule);
+  if (has_read_rules_ && version == rules_version_) return;
+  const auto note = [this](const AffectedNodes& nodes) { NoteChanged(nodes.names, nodes.all); };
+  const auto set = [&](const Object& rule) {
+    rules_.emplace(rule.name());
+    note(inventory_.SetTaintRule(rule.Share<api::DeviceTaintRule>()));
+  };
+  std::optional<absl::Span<const IdentityPtr>> changes;
+  if (has_read_rules_) changes = objects.ChangesSince(Kind::kDeviceTaintRule, rules_version_);
+  if (changes.has_value()) {
+    for (const IdentityPtr& changed : *changes) {
+      const Object* const rule = objects.Find(Kind::kDeviceTaintRule, "", changed->name());
+      if (rule != nullptr) {
+        set(*rule);
+      } else if (rules_.erase(changed->name()) > 0) {
+        note(inventory_.RemoveTaintRule(changed->name()));
+      }
+    }
+  } else {
+    const std::vector<const Object*> there = objects.List(Kind::kDeviceTaintRule);
+    absl::flat_hash_set<std::string> gone = std::exchange(rules_, {});
+    for (const Object* rule : there) gone.erase(std::string(rule->name()));
+    for (const std::string& name : gone) note(inventory_.RemoveTaintRule(name));
+    for (const Object* rule : there) set(*rule);
+  }
+  has_read_rules_ = true;
+  rules_version_ = version;
 }
 
 void ClusterDevices::UpdateClaims(const ObjectStore& objects) {

@@ -29,9 +29,9 @@ namespace api {
 class AllocationResult;
 }  // namespace api
 
-// Follows slices and claims by their journals, and keeps what pods on their way to their nodes are
-// given before the cluster says so. Threads: the scheduling thread, but for Holds() and what is
-// const of the inventory.
+// Follows slices, claims and DeviceTaintRules by their journals, and keeps what pods on their way
+// to their nodes are given before the cluster says so. Threads: the scheduling thread, but for
+// Holds() and what is const of the inventory.
 class ClusterDevices {
  public:
   // For the profile that asks first.
@@ -111,6 +111,7 @@ class ClusterDevices {
 
   void TakeNotes();
   void UpdateSlices(const ObjectStore& objects);
+  void UpdateTaintRules(const ObjectStore& objects);
   void UpdateClaims(const ObjectStore& objects);
   void SetClaim(const ObjectStore& objects, const Identity& claim);
   // Ends the part of the pods whose writes are seen in `now`, the claim of that name.
@@ -129,9 +130,9 @@ class ClusterDevices {
 
   DeviceInventory inventory_;
   bool has_features_ = false;
-  uint64_t slices_version_ = 0, claims_version_ = 0;
-  bool has_read_slices_ = false, has_read_claims_ = false;
-  absl::flat_hash_set<std::string> slices_;                 // names
+  uint64_t slices_version_ = 0, rules_version_ = 0, claims_version_ = 0;
+  bool has_read_slices_ = false, has_read_rules_ = false, has_read_claims_ = false;
+  absl::flat_hash_set<std::string> slices_, rules_;         // names
   absl::flat_hash_map<std::string, UsedDevices> by_claim_;  // by key
   Holders held_;                                            // how many claims hold it
   Flights in_flight_;

@@ -15,6 +15,7 @@
 #include "berth/columns/node_table.h"
 #include "berth/columns/node_verdicts.h"
 #include "plugins/dynamic_resources/allocation_score.h"
+#include "plugins/dynamic_resources/binding_conditions.h"
 #include "plugins/dynamic_resources/claim_hints.h"
 #include "plugins/dynamic_resources/claim_writes.h"
 #include "plugins/dynamic_resources/claims_state.h"
@@ -26,6 +27,8 @@ namespace berth {
 namespace {
 
 constexpr StateKey<ClaimsState> kState{"DynamicResources"};
+
+constexpr absl::Duration kBindingTimeout = absl::Minutes(10);
 
 constexpr char kContinued[] = "the search for devices is to be continued";
 
@@ -49,6 +52,8 @@ absl::StatusOr<std::unique_ptr<Plugin>> DynamicResources::Create(const PluginArg
 DynamicResources::DynamicResources(Handle& handle, const DynamicResourcesArgs& args)
     : handle_(handle),
       preempts_(args.preempt_for_devices),
+      waits_for_conditions_(args.Features().binding_conditions),
+      binding_timeout_(args.binding_timeout.value_or(kBindingTimeout)),
       scoring_(DeviceScoringNamed(args.device_scoring)),
       devices_(handle.Shared<ClusterDevices>()),
       allocations_(*devices_, args.filter_timeout, scoring_) {
@@ -108,10 +113,15 @@ Status DynamicResources::PreFilter(CycleState& state, const PodInfo& pod, const 
   asked.Add(static_cast<int64_t>(handle_.objects().version(Kind::kDeviceClass)));
   of_pod->available_on.resize(of_pod->claims.size());
   of_pod->in_flight.resize(of_pod->claims.size());
+  of_pod->lost.resize(of_pod->claims.size());
   for (size_t i = 0; i < of_pod->claims.size(); ++i) {
     const Object& object = of_pod->claims[i].object;
     const api::ResourceClaim& claim = of_pod->claims[i].claim();
     const bool is_allocated = claim.status().has_allocation();
+    if (waits_for_conditions_) {
+      of_pod->lost[i] = WhyLost(claim, binding_timeout_, handle_.clock().Now());
+      of_pod->has_lost |= !of_pod->lost[i].empty();
+    }
     if (!is_allocated) of_pod->in_flight[i] = devices_->InFlight(object.uid());
     const api::AllocationResult* const allocation =
         is_allocated ? &claim.status().allocation() : of_pod->in_flight[i].get();
@@ -167,11 +177,12 @@ DynamicResources::Verdict DynamicResources::VerdictOf(NodeAllocation::Outcome ou
   return Verdict::kFeasible;
 }
 
-// Whether a claim has its devices where the node cannot use them.
+// Whether a claim has its devices where the node cannot use them, or nobody can.
 bool DynamicResources::IsElsewhere(const ClaimsOfPod& claims, const NodeInfo& node) {
-  return absl::c_any_of(claims.available_on, [&](const std::optional<NodeSelector>& available_on) {
-    return available_on.has_value() && !available_on->Matches(node.labels(), node.name());
-  });
+  return claims.has_lost ||
+         absl::c_any_of(claims.available_on, [&](const std::optional<NodeSelector>& available_on) {
+           return available_on.has_value() && !available_on->Matches(node.labels(), node.name());
+         });
 }
 
 absl::StatusOr<DynamicResources::Verdict> DynamicResources::VerdictOnReleased(
@@ -298,10 +309,11 @@ Status DynamicResources::PostFilter(CycleState& state, const PodInfo& pod,
   const ClaimsOfPod& claims = *data->pod;
   const Symbol own_name = Symbol::Intern(kName);
   const NodeTable& nodes = handle_.nodes();
-  const auto is_in_the_way = [&](const NodeSelector& available_on) {
+  const auto is_in_the_way = [&](size_t claim) {
+    const std::optional<NodeSelector>& available_on = claims.available_on[claim];
     for (NodeRow row = 0; row < nodes.size(); ++row) {
       const NodeInfo& node = nodes.node(row);
-      if (available_on.Matches(node.labels(), node.name())) continue;
+      if (claims.lost[claim].empty() && available_on->Matches(node.labels(), node.name())) continue;
       if (statuses.rejecting_plugin(row) != own_name) continue;
       const absl::StatusOr<Verdict> verdict = VerdictOn(claims, node);
       if (verdict.ok() && *verdict == Verdict::kUnavailable) return true;
@@ -310,9 +322,10 @@ Status DynamicResources::PostFilter(CycleState& state, const PodInfo& pod,
   };
   for (size_t i = 0; i < claims.claims.size(); ++i) {
     const PodClaim& claim = claims.claims[i];
-    if (!claims.available_on[i].has_value() || claims.in_flight[i] != nullptr) continue;
+    if (!claims.available_on[i].has_value() && claims.lost[i].empty()) continue;
+    if (claims.in_flight[i] != nullptr) continue;
     if (!MayBeDeallocated(claim.claim(), pod.uid())) continue;
-    if (!is_in_the_way(*claims.available_on[i])) continue;
+    if (!is_in_the_way(i)) continue;
     if (!state.for_explanation()) Deallocate(claim.object, pod.uid(), handle_);
     return Status::Unschedulable("deallocation of ResourceClaim completed");
   }
@@ -429,16 +442,53 @@ Status DynamicResources::PreBind(CycleState& state, const PodInfo& pod, absl::st
   ClaimsState* const data = state.FindMutable(kState);
   if (data == nullptr) return Status::Success();
   const ClaimsOfPod& claims = *data->pod;
+  std::optional<absl::Time> now;
+  if (waits_for_conditions_) now = handle_.clock().Now();
   for (size_t i = 0; i < claims.claims.size(); ++i) {
     // Also if the pod seems to have a reservation, which it may have given up since.
     const Object& claim = claims.claims[i].object;
     data->written[i] = true;
     std::optional<ClaimWrite> write;
-    const absl::Status written = WriteReservation(claim, pod, data->allocations[i], handle_, write);
+    const absl::Status written =
+        WriteReservation(claim, pod, data->allocations[i], now, handle_, write);
     if (write.has_value() && data->allocations[i] != nullptr) {
       devices_->NoteWritten(pod.uid(), claim.uid(), *std::move(write));
     }
     if (!written.ok()) return Status::Error(written);
+  }
+  if (!waits_for_conditions_ || !HasConditions(*data)) return Status::Success();
+  data->bind_deadline = *now + binding_timeout_;
+  for (const PodClaim& claim : claims.claims) {
+    PollWhenChanged(state, Kind::kResourceClaim, claim.object.key());
+  }
+  return Status::Wait();
+}
+
+bool DynamicResources::HasConditions(const ClaimsState& data) {
+  for (size_t i = 0; i < data.pod->claims.size(); ++i) {
+    const ClusterDevices::Allocation& made = data.allocations[i];
+    if (HasBindingConditions(made != nullptr ? *made
+                                             : data.pod->claims[i].claim().status().allocation())) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Status DynamicResources::PollPreBind(CycleState& state, const PodInfo&, absl::string_view) {
+  const ClaimsState& data = *state.Find(kState);
+  const absl::Time now = handle_.clock().Now();
+  for (const PodClaim& claim : data.pod->claims) {
+    const auto* const latest = handle_.objects().Find<api::ResourceClaim>(
+        claim.object.namespace_name(), claim.object.name());
+    if (latest == nullptr) {
+      return Status::Error(
+          absl::StrCat("could not find ResourceClaim \"", claim.object.key(), "\""));
+    }
+    std::string lost = WhyLost(*latest, binding_timeout_, now);
+    if (!lost.empty()) return Status::Error(std::move(lost));
+    if (*IsReadyForBinding(*latest)) continue;
+    return now < data.bind_deadline ? Status::Wait() : Status::Error("device binding timeout");
   }
   return Status::Success();
 }
@@ -446,7 +496,7 @@ Status DynamicResources::PreBind(CycleState& state, const PodInfo& pod, absl::st
 // -------------------------------------------------------------------------------------------------
 
 std::vector<ClusterEventWithHint> DynamicResources::EventsToRegister() const {
-  return ClaimEvents(handle_.objects());
+  return ClaimEvents(handle_.objects(), devices_->inventory().features());
 }
 
 Status DynamicResources::SignPod(const PodInfo& pod, PodSignature& signature) const {
@@ -464,6 +514,9 @@ Status DynamicResources::SignPod(const PodInfo& pod, PodSignature& signature) co
     signature.Add(int64_t{allocation != nullptr});
     signature.Add(allocation != nullptr ? allocation->node_selector().SerializeAsString()
                                         : claim.claim().spec().SerializeAsString());
+    if (!waits_for_conditions_) continue;
+    const bool is_lost = !WhyLost(claim.claim(), binding_timeout_, handle_.clock().Now()).empty();
+    signature.Add(int64_t{is_lost});
   }
   return Status::Success();
 }
@@ -471,8 +524,17 @@ Status DynamicResources::SignPod(const PodInfo& pod, PodSignature& signature) co
 std::vector<NodeNote> DynamicResources::ExplainNode(const CycleState& state, const PodInfo& pod,
                                                     const NodeInfo& node) const {
   const ClaimsState* const data = state.Find(kState);
-  if (data == nullptr || data->pod->to_allocate.empty()) return {};
-  return NotesOnDevices(*data->pod, ExplainAllocations(state, pod, node), *devices_, node);
+  if (data == nullptr) return {};
+  std::vector<NodeNote> notes =
+      data->pod->to_allocate.empty()
+          ? std::vector<NodeNote>()
+          : NotesOnDevices(*data->pod, ExplainAllocations(state, pod, node), *devices_, node);
+  for (size_t i = 0; i < data->pod->claims.size(); ++i) {
+    if (data->pod->lost[i].empty()) continue;
+    notes.push_back(
+        {data->pod->claims[i].reference, "its devices are lost: " + data->pod->lost[i]});
+  }
+  return notes;
 }
 
 std::vector<PlannedAllocation> DynamicResources::ExplainAllocations(const CycleState& state,

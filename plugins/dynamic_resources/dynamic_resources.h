@@ -40,8 +40,8 @@ struct ClaimsOfPod;
 struct ClaimsState;
 
 // Says Skip for pods without claims. Reserve takes devices, so that no other pod is given them;
-// PreBind writes that to the claims. As kube-scheduler v1.35 dynamicresources with default feature
-// gates: docs/dra.md.
+// PreBind writes that to the claims, and waits until the devices are ready. As kube-scheduler v1.35
+// dynamicresources: docs/dra.md.
 class DynamicResources final : public Plugin,
                                public PreEnqueuePlugin,
                                public PreFilterPlugin,
@@ -98,6 +98,8 @@ class DynamicResources final : public Plugin,
   Status PreBindPreFlight(CycleState& state, const PodInfo& pod,
                           absl::string_view node_name) override;
   Status PreBind(CycleState& state, const PodInfo& pod, absl::string_view node_name) override;
+  // Whether the binding conditions of all devices are true, and no failure condition is.
+  Status PollPreBind(CycleState& state, const PodInfo& pod, absl::string_view node_name) override;
 
   // Nodes, claims, the pod's own claims, classes and slices.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
@@ -144,6 +146,8 @@ class DynamicResources final : public Plugin,
   // which no user is left; for a minute.
   bool WaitsForReturnedDevices(const CycleState& state, const PodInfo& pod,
                                const NodeStatuses& statuses);
+  // Whether a device that a claim has, or is about to have, has binding conditions.
+  static bool HasConditions(const ClaimsState& data);
   // Whether the classes of a claim exist.
   Status CheckClasses(const api::ResourceClaim& claim) const;
 
@@ -153,6 +157,8 @@ class DynamicResources final : public Plugin,
 
   Handle& handle_;
   const bool preempts_;
+  const bool waits_for_conditions_;  // DRADeviceBindingConditions
+  const absl::Duration binding_timeout_;
   const DeviceScoring scoring_;
   const std::shared_ptr<ClusterDevices> devices_;
   NodeAllocations allocations_;

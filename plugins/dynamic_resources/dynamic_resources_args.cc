@@ -2,6 +2,10 @@
 // The arguments of DynamicResources, and its feature gates.
 #include "plugins/dynamic_resources/dynamic_resources_args.h"
 
+#include <iterator>
+#include <optional>
+#include <string>
+
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 
@@ -11,21 +15,35 @@ namespace {
 struct Gate {
   absl::string_view name;
   bool DeviceFeatures::*feature;
+  // That must be on, too: pkg/features/kube_features.go.
+  std::optional<absl::string_view> needs = std::nullopt;
 };
 constexpr Gate kGates[] = {
     {"DRAAdminAccess", &DeviceFeatures::admin_access},
     {"DRAConsumableCapacity", &DeviceFeatures::consumable_capacity},
+    {"DRADeviceBindingConditions", &DeviceFeatures::binding_conditions,
+     "DRAResourceClaimDeviceStatus"},
+    {"DRADeviceTaintRules", &DeviceFeatures::device_taint_rules, "DRADeviceTaints"},
     {"DRADeviceTaints", &DeviceFeatures::device_taints},
     {"DRAPartitionableDevices", &DeviceFeatures::partitionable_devices},
     {"DRAPrioritizedList", &DeviceFeatures::prioritized_list},
+    {"DRAResourceClaimDeviceStatus", &DeviceFeatures::device_status},
 };
 // That cannot be turned on.
-constexpr absl::string_view kMissingGates[] = {"DRADeviceBindingConditions", "DRADeviceTaintRules",
-                                               "DRAExtendedResource"};
+constexpr absl::string_view kMissingGates[] = {"DRAExtendedResource"};
 
-void CheckGate(const std::string& name, bool on, FieldProblems& problems) {
-  for (const Gate& gate : kGates) {
-    if (gate.name == name) return;
+const Gate* FindGate(absl::string_view name) {
+  const auto* const found =
+      absl::c_find_if(kGates, [&](const Gate& gate) { return gate.name == name; });
+  return found == std::end(kGates) ? nullptr : found;
+}
+
+void CheckGate(const std::string& name, bool on, const DeviceFeatures& features,
+               FieldProblems& problems) {
+  if (const Gate* const gate = FindGate(name)) {
+    if (!on || !gate->needs.has_value() || features.*FindGate(*gate->needs)->feature) return;
+    problems.Invalid("featureGates", name, absl::StrCat("needs ", *gate->needs, ", which is off"));
+    return;
   }
   if (absl::c_linear_search(kMissingGates, name)) {
     if (on) problems.Invalid("featureGates", name, "not supported yet: leave it off");
@@ -54,13 +72,16 @@ const FieldTable& DynamicResourcesArgs::Fields() {
           .Field("filterTimeout", &DynamicResourcesArgs::filter_timeout,
                  "The longest that allocating the claims of a pod may take for one node; 0 for no "
                  "limit. Counted in devices that are tried, a million a second.")
-          .Field("bindingTimeout", &DynamicResourcesArgs::binding_timeout,
-                 "Must be left out: the feature gates DRADeviceBindingConditions and "
-                 "DRAResourceClaimDeviceStatus that it belongs to are off.")
+          .Field(
+              "bindingTimeout", &DynamicResourcesArgs::binding_timeout,
+              "How long a pod waits for the binding conditions of its devices; 10m if it is left "
+              "out. Only with the feature gate DRADeviceBindingConditions.")
           .Field("featureGates", &DynamicResourcesArgs::feature_gates,
-                 "Feature gates of kube-scheduler by name: DRAAdminAccess and DRAPrioritizedList "
-                 "(on by default), DRADeviceTaints, DRAPartitionableDevices and "
-                 "DRAConsumableCapacity (off). The same in all profiles, which share the devices.")
+                 "Feature gates of kube-scheduler by name: DRAAdminAccess, DRAPrioritizedList and "
+                 "DRAResourceClaimDeviceStatus (on by default), DRADeviceTaints, "
+                 "DRADeviceTaintRules, DRAPartitionableDevices, DRAConsumableCapacity and "
+                 "DRADeviceBindingConditions (off). The same in all profiles, which share the "
+                 "devices.")
           .Field(
               "preemptForDevices", &DynamicResourcesArgs::preempt_for_devices,
               "Whether pods may be evicted for the devices of their claims. A claim that several "
@@ -72,12 +93,20 @@ const FieldTable& DynamicResourcesArgs::Fields() {
                  "the least. Spread: those that leave the most.",
                  OneOf({"FirstFit", "ExpectedWaste", "BestFit", "Spread"}))
           .Check([](const DynamicResourcesArgs& args, FieldProblems& problems) {
-            for (const auto& [name, on] : args.feature_gates) CheckGate(name, on, problems);
+            const DeviceFeatures features = args.Features();
+            for (const auto& [name, on] : args.feature_gates) {
+              CheckGate(name, on, features, problems);
+            }
             if (args.filter_timeout < absl::ZeroDuration()) {
               problems.Invalid("filterTimeout", absl::FormatDuration(args.filter_timeout),
                                "must be zero or positive");
             }
-            if (args.binding_timeout.has_value()) {
+            if (!args.binding_timeout.has_value()) return;
+            if (features.binding_conditions && features.device_status) {
+              if (*args.binding_timeout >= absl::Seconds(1)) return;
+              problems.Invalid("bindingTimeout", absl::FormatDuration(*args.binding_timeout),
+                               "must be at least 1 second");
+            } else {
               problems.Add("bindingTimeout",
                            "Forbidden: DRADeviceBindingConditions or DRAResourceClaimDeviceStatus "
                            "feature gate is disabled");

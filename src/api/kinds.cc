@@ -109,7 +109,8 @@ std::optional<Kind> FindKind(absl::string_view api_version, absl::string_view ki
     if (custom && api_version == "scheduling.sigs.k8s.io/v1alpha1") return known;
     const bool of_devices = ApiGroup(known) == "resource.k8s.io";
     if (of_devices &&
-        (api_version == "resource.k8s.io/v1beta1" || api_version == "resource.k8s.io/v1beta2")) {
+        (api_version == "resource.k8s.io/v1beta1" || api_version == "resource.k8s.io/v1beta2" ||
+         api_version == "resource.k8s.io/v1")) {
       return known;
     }
     if (known == Kind::kKueueTopology &&

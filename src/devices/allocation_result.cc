@@ -63,21 +63,24 @@ std::string ShareId(const api::ObjectMeta& claim, const api::DeviceRequestAlloca
                          high & 0xfff, (low >> 48) & 0xfff, low & 0xffffffffffff);
 }
 
-// That of the node if any device belongs to one; absent if all are for all nodes.
-absl::StatusOr<std::optional<api::NodeSelector>> NodeSelectorOf(
-    absl::Span<const PickedDevice> picked, absl::string_view claim_name) {
+// That of the node if any device belongs to one, or binds to the one where it is used; absent if
+// all are for all nodes.
+absl::StatusOr<std::optional<api::NodeSelector>> NodeSelectorOf(const NodeAllocation& allocation,
+                                                                int index,
+                                                                absl::string_view claim_name) {
   api::NodeSelector selector;
   api::NodeSelectorTerm& term = *selector.add_node_selector_terms();
-  for (const PickedDevice& pick : picked) {
+  for (const PickedDevice& pick : allocation.picked[index]) {
     const api::ResourceSliceSpec& slice = pick.device->slice->spec();
     const bool is_per_device = pick.device->slice->whom() == OfferedSlice::For::kPerDevice;
     const api::SliceDevice& device = *pick.device->message;
-    if (is_per_device ? device.has_node_name() : slice.has_node_name()) {
+    const bool is_of_node = is_per_device ? device.has_node_name() : slice.has_node_name();
+    if (is_of_node || pick.device->binds_to_node) {
       selector.Clear();
       api::NodeSelectorRequirement& name = *selector.add_node_selector_terms()->add_match_fields();
       name.set_key("metadata.name");
       name.set_operator_("In");
-      name.add_values(is_per_device ? device.node_name() : slice.node_name());
+      name.add_values(std::string(allocation.node_name.view()));
       return selector;
     }
     const api::NodeSelector& nodes = is_per_device ? device.node_selector() : slice.node_selector();
@@ -155,6 +158,11 @@ absl::StatusOr<std::shared_ptr<const api::AllocationResult>> AllocationResultOf(
     added.set_device(std::string(pick.device->id.device.view()));
     if (requirement.admin_access) added.set_admin_access(true);
     AddTolerations(claim, pick, requirement, added);
+    if (pick.device->has_binding_conditions) {  // so these count
+      const api::SliceDevice& device = *pick.device->message;
+      *added.mutable_binding_conditions() = device.binding_conditions();
+      *added.mutable_binding_failure_conditions() = device.binding_failure_conditions();
+    }
     if (!pick.device->allows_multiple) continue;
     added.set_share_id(ShareId(claim.message->metadata(), added, devices.results_size()));
     for (const auto& [name, amount] : pick.consumed) {
@@ -164,7 +172,7 @@ absl::StatusOr<std::shared_ptr<const api::AllocationResult>> AllocationResultOf(
   AddClassConfiguration(claim, allocation.alternatives[index], devices);
   AddClaimConfiguration(claim, allocation.alternatives[index], devices);
   absl::StatusOr<std::optional<api::NodeSelector>> selector =
-      NodeSelectorOf(allocation.picked[index], claim.message->metadata().name());
+      NodeSelectorOf(allocation, index, claim.message->metadata().name());
   if (!selector.ok()) return selector.status();
   if (selector->has_value()) *result->mutable_node_selector() = **std::move(selector);
   return result;

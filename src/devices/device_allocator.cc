@@ -48,6 +48,7 @@ class Search {
     absl::Status prepared = Prepare();
     if (!prepared.ok()) return prepared;
     NodeAllocation result;
+    result.node_name = node_name_;
     result.picked.resize(claims_.size());
     result.alternatives.resize(claims_.size());
     for (size_t i = 0; i < claims_.size(); ++i) {
@@ -349,7 +350,8 @@ class Search {
   // The class's selectors, then the request's. False with error_ set if one fails.
   bool Matches(const At& at, size_t candidate) {
     const OfferedDevice& device = *candidates_[candidate].device;
-    if (device.has_binding_conditions || !candidates_[candidate].is_for_node) return false;
+    if (device.has_binding_conditions && !features_.binding_conditions) return false;
+    if (!candidates_[candidate].is_for_node) return false;
     Verdict& verdict = StateAt(at).verdicts[candidate];
     if (verdict == Verdict::kUnknown) {
       const DeviceRequirement& spec = SpecAt(at);
@@ -388,10 +390,7 @@ class Search {
     const OfferedDevice& device = *picked.device;
     broken_constraint_ = false;
     if (device.consumes_counters && !features_.partitionable_devices) return false;
-    if (features_.device_taints &&
-        FindUntolerated(SpecAt(at).tolerations, *device.message) != nullptr) {
-      return false;
-    }
+    if (FindUntolerated(SpecAt(at).tolerations, device) != nullptr) return false;
     std::optional<ConsumedCapacity> consumption;
     if (features_.consumable_capacity) {
       consumption = ConsumptionOf(SpecAt(at).capacity, *device.message);

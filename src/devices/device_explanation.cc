@@ -57,7 +57,7 @@ class Explainer {
     if (pool.incomplete) return "its pool is incomplete";
     if (pool.invalid) return "its pool is invalid";
     if (!requirement.admin_access && request_.is_held(device.id)) return "in use";
-    if (device.has_binding_conditions) {
+    if (device.has_binding_conditions && !features.binding_conditions) {
       return "it has binding conditions, and DRADeviceBindingConditions is off";
     }
     if (!device.slice->HasFor(device, node_name_, node_labels_)) return "for other nodes";
@@ -72,12 +72,11 @@ class Explainer {
     if (device.consumes_counters && !features.partitionable_devices) {
       return "it is a partition, and DRAPartitionableDevices is off";
     }
-    if (features.device_taints) {
-      const api::DeviceTaint* const taint =
-          FindUntolerated(requirement.tolerations, *device.message);
-      if (taint != nullptr) {
-        return absl::StrCat("taint ", taint->key(), "=", taint->value(), ":", taint->effect());
-      }
+    if (const auto* const untolerated = FindUntolerated(requirement.tolerations, device)) {
+      const api::DeviceTaint& taint = *untolerated->taint;
+      return absl::StrCat("taint ", taint.key(), "=", taint.value(), ":", taint.effect(),
+                          untolerated->rule == nullptr ? "" : " of DeviceTaintRule ",
+                          untolerated->rule == nullptr ? "" : untolerated->rule->metadata().name());
     }
     if (features.consumable_capacity) {
       const auto consumption = ConsumptionOf(requirement.capacity, *device.message);

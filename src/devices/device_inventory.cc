@@ -42,6 +42,10 @@ bool RepeatsAName(const std::vector<SlicePtr>& slices) {
   return false;
 }
 
+bool HaveSameSpec(const api::DeviceTaintRule& a, const api::DeviceTaintRule& b) {
+  return a.spec().SerializeAsString() == b.spec().SerializeAsString();
+}
+
 // Whether each set of counters is there once, and what devices consume is of these.
 bool HasValidCounters(const NodePool& pool) {
   std::map<std::string, const api::CounterSet*> sets;
@@ -120,7 +124,12 @@ class DeviceInventory::Index {
   }
 
   void Add(std::shared_ptr<const api::ResourceSlice> message, AffectedNodes& affected) {
-    auto slice = std::make_shared<const OfferedSlice>(std::move(message), features_);
+    std::vector<TaintRulePtr> rules;
+    for (const auto& [name, rule] : rules_) {
+      if (SelectsAny(*rule, message->spec())) rules.push_back(rule);
+    }
+    auto slice =
+        std::make_shared<const OfferedSlice>(std::move(message), features_, std::move(rules));
     AddNodesOf(*slice, affected);
     for (const OfferedDevice& device : slice->devices()) {
       of_device_[device.id].push_back(slice.get());
@@ -157,6 +166,28 @@ class DeviceInventory::Index {
     return affected;
   }
 
+  // `rule` is null if there is none of the name any more.
+  AffectedNodes SetTaintRule(const std::string& name, TaintRulePtr rule) {
+    AffectedNodes affected;
+    const auto known = rules_.find(name);
+    const TaintRulePtr before = known == rules_.end() ? nullptr : known->second;
+    if (before != nullptr && rule != nullptr && HaveSameSpec(*before, *rule)) return affected;
+    std::vector<std::shared_ptr<const api::ResourceSlice>> slices;
+    for (const auto& [slice_name, slice] : slices_) {
+      if ((before != nullptr && SelectsAny(*before, slice->spec())) ||
+          (rule != nullptr && SelectsAny(*rule, slice->spec()))) {
+        slices.push_back(slice->shared_message());
+      }
+    }
+    if (known != rules_.end()) rules_.erase(known);
+    if (rule != nullptr) rules_.emplace(name, std::move(rule));
+    for (auto& slice : slices) {
+      Remove(slice->metadata().name());  // its pool stays as complete as it was
+      Add(std::move(slice), affected);
+    }
+    return affected;
+  }
+
   absl::StatusOr<std::vector<NodePool>> PoolsOf(Symbol node_name, const LabelSet& labels) const {
     std::map<PoolName, std::vector<SlicePtr>> found;
     const auto add = [&found](const SlicePtr& slice) {
@@ -185,8 +216,10 @@ class DeviceInventory::Index {
     }
     std::vector<NodePool> pools;
     for (auto& [name, slices] : found) {
-      std::sort(slices.begin(), slices.end(),
-                [](const SlicePtr& a, const SlicePtr& b) { return a->name() < b->name(); });
+      std::sort(slices.begin(), slices.end(), [this](const SlicePtr& a, const SlicePtr& b) {
+        return std::make_pair(ComesLast(*a), absl::string_view(a->name())) <
+               std::make_pair(ComesLast(*b), absl::string_view(b->name()));
+      });
       const std::optional<bool> complete = IsComplete(name, slices);
       if (!complete.has_value()) continue;
       NodePool& pool = pools.emplace_back();
@@ -201,6 +234,13 @@ class DeviceInventory::Index {
         AddOthers(name, pool);
         pool.invalid = pool.invalid || !HasValidCounters(pool);
       }
+    }
+    if (features_.binding_conditions) {
+      std::stable_partition(pools.begin(), pools.end(), [this](const NodePool& pool) {
+        return pool.incomplete ||
+               std::none_of(pool.slices.begin(), pool.slices.end(),
+                            [this](const SlicePtr& slice) { return ComesLast(*slice); });
+      });
     }
     return pools;
   }
@@ -231,6 +271,11 @@ class DeviceInventory::Index {
       nodes.all |=
           slice.whom() != OfferedSlice::For::kNobody && slice.whom() != OfferedSlice::For::kPool;
     }
+  }
+
+  // Devices that are ready at once are better.
+  bool ComesLast(const OfferedSlice& slice) const {
+    return features_.binding_conditions && slice.has_binding_conditions();
   }
 
   // The slices of a pool with counters that a node does not see.
@@ -267,7 +312,8 @@ class DeviceInventory::Index {
     return there == wanted;
   }
 
-  std::map<std::string, SlicePtr, std::less<>> slices_;  // by name
+  std::map<std::string, SlicePtr, std::less<>> slices_;     // by name
+  std::map<std::string, TaintRulePtr, std::less<>> rules_;  // by name
   absl::flat_hash_map<Symbol, std::map<std::string, SlicePtr>> of_node_;
   absl::flat_hash_map<DeviceId, absl::InlinedVector<const OfferedSlice*, 1>> of_device_;
   std::map<std::string, SlicePtr> shared_;  // for all nodes, or selected ones
@@ -296,6 +342,15 @@ AffectedNodes DeviceInventory::SetSlice(std::shared_ptr<const api::ResourceSlice
 }
 
 AffectedNodes DeviceInventory::RemoveSlice(absl::string_view name) { return index_->Remove(name); }
+
+AffectedNodes DeviceInventory::SetTaintRule(std::shared_ptr<const api::DeviceTaintRule> rule) {
+  const std::string name = rule->metadata().name();
+  return index_->SetTaintRule(name, std::move(rule));
+}
+
+AffectedNodes DeviceInventory::RemoveTaintRule(absl::string_view name) {
+  return index_->SetTaintRule(std::string(name), nullptr);
+}
 
 AffectedNodes DeviceInventory::NodesOf(const DeviceId& device) const {
   return index_->NodesOf(device);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 
@@ -41,7 +42,27 @@ cel::Device VariableOf(const std::string& driver, const OfferedDevice& offered) 
   return cel::Device(fields);
 }
 
+bool SelectsDevice(const api::DeviceTaintRule& rule, const std::string& device) {
+  const api::DeviceTaintSelector& selector = rule.spec().device_selector();
+  return !selector.has_device() || selector.device() == device;
+}
+
+// Others are for information.
+bool HasEffect(const api::DeviceTaint& taint) {
+  return taint.effect() == "NoSchedule" || taint.effect() == "NoExecute";
+}
+
 }  // namespace
+
+bool SelectsAny(const api::DeviceTaintRule& rule, const api::ResourceSliceSpec& slice) {
+  if (!rule.spec().has_device_selector()) return false;
+  const api::DeviceTaintSelector& selector = rule.spec().device_selector();
+  if (selector.has_driver() && selector.driver() != slice.driver()) return false;
+  if (selector.has_pool() && selector.pool() != slice.pool().name()) return false;
+  return absl::c_any_of(slice.devices(), [&](const api::SliceDevice& device) {
+    return SelectsDevice(rule, device.name());
+  });
+}
 
 const api::DeviceAttribute* FindAttribute(const OfferedDevice& device, absl::string_view name) {
   const auto& attributes = device.message->attributes();
@@ -55,8 +76,9 @@ const api::DeviceAttribute* FindAttribute(const OfferedDevice& device, absl::str
 }
 
 OfferedSlice::OfferedSlice(std::shared_ptr<const api::ResourceSlice> message,
-                           const DeviceFeatures& features)
+                           const DeviceFeatures& features, std::vector<TaintRulePtr> rules)
     : message_(std::move(message)),
+      rules_(std::move(rules)),
       driver_(Symbol::Intern(spec().driver())),
       pool_(Symbol::Intern(spec().pool().name())),
       node_name_(Symbol::Intern(spec().node_name())) {
@@ -87,15 +109,32 @@ OfferedSlice::OfferedSlice(std::shared_ptr<const api::ResourceSlice> message,
   for (const api::SliceDevice& device : spec().devices()) {
     const Symbol name = Symbol::Intern(device.name());
     if (!names.insert(name).second) repeats_a_name_ = true;
+    has_binding_conditions_ |= !device.binding_conditions().empty();
     devices_.push_back(
         {.id = {driver_, pool_, name},
          .slice = this,
          .index = static_cast<int>(devices_.size()),
          .message = &device,
          .has_binding_conditions = !device.binding_conditions().empty(),
+         .binds_to_node = features.binding_conditions && device.binds_to_node(),
          .consumes_counters = !device.consumes_counters().empty(),
-         .allows_multiple = features.consumable_capacity && device.allow_multiple_allocations()});
+         .allows_multiple = features.consumable_capacity && device.allow_multiple_allocations(),
+         .taints = features.device_taints ? TaintsOf(device) : std::vector<EffectiveTaint>()});
   }
+}
+
+std::vector<EffectiveTaint> OfferedSlice::TaintsOf(const api::SliceDevice& device) const {
+  std::vector<EffectiveTaint> taints;
+  for (const api::DeviceTaint& taint : device.taints()) {
+    if (HasEffect(taint)) taints.push_back({&taint, nullptr});
+  }
+  for (const TaintRulePtr& rule : rules_) {
+    const api::DeviceTaint& taint = rule->spec().taint();
+    if (HasEffect(taint) && SelectsDevice(*rule, device.name())) {
+      taints.push_back({&taint, rule.get()});
+    }
+  }
+  return taints;
 }
 
 bool OfferedSlice::HasFor(const OfferedDevice& device, Symbol node_name,

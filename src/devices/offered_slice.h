@@ -27,26 +27,44 @@ namespace berth {
 
 class OfferedSlice;
 
+// A taint that keeps claims off a device which do not tolerate it.
+struct EffectiveTaint {
+  const api::DeviceTaint* taint;
+  const api::DeviceTaintRule* rule;  // that gives it, or null: it is the device's own
+};
+
 struct OfferedDevice {
   DeviceId id;
   const OfferedSlice* slice;
   int index;  // in the slice
   const api::SliceDevice* message;
   bool has_binding_conditions = false;
+  bool binds_to_node =
+      false;  // with DRADeviceBindingConditions: whose claim it is goes nowhere else
   bool consumes_counters = false;
-  bool allows_multiple = false;  // claims share it: with DRAConsumableCapacity
+  bool allows_multiple = false;        // claims share it: with DRAConsumableCapacity
+  std::vector<EffectiveTaint> taints;  // with DRADeviceTaints
 };
 
 // The attribute of that name as it is written, then without its domain if that is the driver; null
 // if the device has none. As allocator_stable.go lookupAttribute.
 const api::DeviceAttribute* FindAttribute(const OfferedDevice& device, absl::string_view name);
 
+using TaintRulePtr = std::shared_ptr<const api::DeviceTaintRule>;
+
+// Whether the rule is about the slice, or some of its devices. As kube-scheduler v1.35
+// resourceslice/tracker applyPatches; but one without a selector is about none, as the API has it.
+bool SelectsAny(const api::DeviceTaintRule& rule, const api::ResourceSliceSpec& slice);
+
 // Immutable but for what it caches. Threads: any.
 class OfferedSlice {
  public:
-  OfferedSlice(std::shared_ptr<const api::ResourceSlice> message, const DeviceFeatures& features);
+  // The rules are those of the cluster that select any of its devices.
+  OfferedSlice(std::shared_ptr<const api::ResourceSlice> message, const DeviceFeatures& features,
+               std::vector<TaintRulePtr> rules = {});
 
   const api::ResourceSlice& message() const { return *message_; }
+  const std::shared_ptr<const api::ResourceSlice>& shared_message() const { return message_; }
   const std::string& name() const { return message_->metadata().name(); }
   const api::ResourceSliceSpec& spec() const { return message_->spec(); }
   Symbol driver() const { return driver_; }
@@ -54,6 +72,7 @@ class OfferedSlice {
   int64_t generation() const { return spec().pool().generation(); }
   const std::vector<OfferedDevice>& devices() const { return devices_; }
   bool repeats_a_name() const { return repeats_a_name_; }
+  bool has_binding_conditions() const { return has_binding_conditions_; }
 
   // Whom it is for. `kPerDevice`: its devices say so themselves, with DRAPartitionableDevices;
   // `kNobody`: they do, but that is off. `kPool`: it has the counters of its pool, for whoever has
@@ -79,13 +98,16 @@ class OfferedSlice {
   enum class Verdict : uint8_t { kUnknown, kNo, kYes };
   using Verdicts = std::vector<Verdict>;  // by device
 
+  std::vector<EffectiveTaint> TaintsOf(const api::SliceDevice& device) const;
+
   std::shared_ptr<const api::ResourceSlice> message_;
+  std::vector<TaintRulePtr> rules_;
   Symbol driver_, pool_, node_name_;
   For whom_ = For::kNobody;
   std::optional<NodeSelector> selector_;
   std::vector<std::optional<NodeSelector>> device_selectors_;  // of `kPerDevice`
   std::vector<OfferedDevice> devices_;
-  bool repeats_a_name_ = false;
+  bool repeats_a_name_ = false, has_binding_conditions_ = false;
 
   mutable Mutex mutex_;
   // Made when the first selector asks.

@@ -8,6 +8,7 @@
 
 #include "berth/api/resource_v1.pb.h"
 #include "berth/devices/claim_to_allocate.h"
+#include "devices/offered_slice.h"
 
 namespace berth {
 
@@ -18,16 +19,14 @@ inline bool Tolerates(const ToleratedTaint& tolerated, const api::DeviceTaint& t
   return !tolerated.value.has_value() || *tolerated.value == taint.value();
 }
 
-// The first taint that keeps the request off the device, or null. Effects other than NoSchedule and
-// NoExecute do not.
-inline const api::DeviceTaint* FindUntolerated(const std::vector<ToleratedTaint>& tolerations,
-                                               const api::SliceDevice& device) {
-  for (const api::DeviceTaint& taint : device.taints()) {
-    if (taint.effect() != "NoSchedule" && taint.effect() != "NoExecute") continue;
-    const bool is_tolerated =
-        std::any_of(tolerations.begin(), tolerations.end(),
-                    [&](const ToleratedTaint& tolerated) { return Tolerates(tolerated, taint); });
-    if (!is_tolerated) return &taint;
+// The first taint that keeps the request off the device, or null.
+inline const EffectiveTaint* FindUntolerated(const std::vector<ToleratedTaint>& tolerations,
+                                             const OfferedDevice& device) {
+  for (const EffectiveTaint& effective : device.taints) {
+    const bool is_tolerated = std::any_of(
+        tolerations.begin(), tolerations.end(),
+        [&](const ToleratedTaint& tolerated) { return Tolerates(tolerated, *effective.taint); });
+    if (!is_tolerated) return &effective;
   }
   return nullptr;
 }

@@ -17,6 +17,7 @@
 #include "berth/extensions/post_filter_bound.h"
 #include "berth/preemption/preemption.h"
 #include "engine/group_classes.h"
+#include "engine/group_shortage.h"
 #include "engine/group_space.h"
 #include "search/assignment_search.h"
 
@@ -319,6 +320,7 @@ bool GroupPreemption::Draft::SpareByMoving(absl::Span<Victim* const> unit) {
 }
 
 bool GroupPreemption::Draft::PlaceAnywhere() {
+  if (FindShortage(request_, cluster_.nodes()).has_value()) return false;
   const std::vector<MemberClass> classes = ClassifyMembers(request_, cluster_);
   GroupSpace space(request_, classes, cluster_, pod_scheduler_, trial_);
   AssignmentSearch search(space, cluster_.nodes().size(), request_.group_search_steps);

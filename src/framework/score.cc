@@ -10,6 +10,7 @@
 #include "berth/columns/exact_doubles.h"
 #include "berth/columns/node_table.h"
 #include "berth/columns/vector_clones.h"
+#include "table/extremes.h"
 
 namespace berth {
 
@@ -27,19 +28,6 @@ absl::Status ScorePlugin::ScoreNodes(const CycleState& state, const PodInfo& pod
 
 namespace {
 
-struct Extremes {
-  int64_t min = 0, max = 0;  // 0 counts too
-};
-
-BERTH_VECTOR_CLONES Extremes ExtremesOf(const int64_t* scores, size_t size) {
-  Extremes extremes;
-  for (size_t i = 0; i < size; ++i) {
-    extremes.max = std::max(extremes.max, scores[i]);
-    extremes.min = std::min(extremes.min, scores[i]);
-  }
-  return extremes;
-}
-
 // score * 100 / max, truncated, or what that leaves of 100. Scores are from 0 to `max`, which is
 // below kExactAmounts.
 BERTH_VECTOR_CLONES void Scale(int64_t max, bool reverse, int64_t* scores, size_t size) {
@@ -56,7 +44,10 @@ BERTH_VECTOR_CLONES void Scale(int64_t max, bool reverse, int64_t* scores, size_
 
 void DefaultNormalizeScores(ScoreDirection direction, absl::Span<int64_t> scores) {
   const bool reverse = direction == ScoreDirection::kLowerIsBetter;
-  const auto [min, max] = ExtremesOf(scores.data(), scores.size());
+  if (scores.empty()) return;
+  const Extremes extremes = ExtremesOf(scores);
+  const int64_t min = std::min<int64_t>(extremes.min, 0);  // 0 counts too
+  const int64_t max = std::max<int64_t>(extremes.max, 0);
   if (max == 0) {
     if (reverse) std::fill(scores.begin(), scores.end(), kMaxNodeScore);
     return;

@@ -28,7 +28,7 @@ CHART = os.path.join(DEPLOY, "helm", "berth")
 NAMESPACE = "kube-system"
 USER = "system:serviceaccount:kube-system:berth"
 SCHEDULER = "berth"
-ALL_PLUGINS = ["coscheduling", "capacityScheduling", "gpuDevices", "preemptionToleration"]
+ALL_PLUGINS = ["coscheduling", "capacityScheduling", "gpuDevices", "preemptionToleration", "deviceTaintRules"]
 EVENTS_AGAIN = ("events.k8s.io", "events", "patch")
 # Of kinds that the server of this test does not have: they are asked for in vain, by one verb, and not written. And of
 # ClusterQuotas, of which only the first test makes one.
@@ -37,18 +37,20 @@ ABSENT = {("scheduling.berth.dev", "clusterquotas", "get"), ("scheduling.berth.d
           *((group, resource, verb) for group, resource in (("kueue.x-k8s.io", "topologies"), ("kai.scheduler", "topologies"),
                                                             ("scheduling.koordinator.sh", "clusternetworktopologies"))
             for verb in ("list", "watch")),
+          *(("resource.k8s.io", "devicetaintrules", verb) for verb in ("list", "watch")),
           *((group, resource, verb) for group in ("scheduling.k8s.io", "scheduling.volcano.sh")
             for resource, verb in (("podgroups", "list"), ("podgroups", "watch"), ("podgroups", "get"), ("podgroups/status", "patch")))}
-COMPONENTS = ["gangs-and-quotas", "gpu-devices", "metrics-reader", "preemption-toleration"]
+COMPONENTS = ["device-taint-rules", "gangs-and-quotas", "gpu-devices", "metrics-reader", "preemption-toleration"]
 
 # A profile that looks at everything that the chart has rules for, and one whose preemption is PreemptionToleration's.
+DEVICES = [{"name": "DynamicResources", "args": {"featureGates": {"DRADeviceTaints": True, "DRADeviceTaintRules": True}}}]
 EVERY_PLUGIN = {
     "profiles": [
-        {"schedulerName": SCHEDULER,
+        {"schedulerName": SCHEDULER, "pluginConfig": DEVICES,
          "plugins": {"multiPoint": {"enabled": [{"name": "Coscheduling"}, {"name": "CapacityScheduling"}, {"name": "GpuDevices"},
                                                {"name": "TopologyPlacementGenerator"}],
                                     "disabled": [{"name": "PrioritySort"}, {"name": "DefaultPreemption"}]}}},
-        {"schedulerName": "tolerant",
+        {"schedulerName": "tolerant", "pluginConfig": DEVICES,
          "plugins": {"multiPoint": {"enabled": [{"name": "Coscheduling"}, {"name": "CapacityScheduling"}, {"name": "GpuDevices"},
                                                 {"name": "PreemptionToleration"}],
                                     "disabled": [{"name": "PrioritySort"}, {"name": "DefaultPreemption"}]},

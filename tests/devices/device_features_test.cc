@@ -2,6 +2,7 @@
 // What claims get with feature gates on.
 #include "berth/devices/device_features.h"
 
+#include "berth/devices/device_explanation.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/devices/small_inventory.h"
@@ -9,7 +10,9 @@
 namespace berth::testing {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
 
 constexpr char kAnyDevice[] = "{requests: [{name: r, exactly: {deviceClassName: any}}]}";
 
@@ -71,6 +74,154 @@ TEST(DeviceTaintsTest, TolerationsAreInTheResult) {
   ASSERT_EQ(devices.On("n0"), "r=n0/sick r=n0/odd");
   ASSERT_EQ(devices.last_result().devices().results(0).tolerations_size(), 1);
   EXPECT_EQ(devices.last_result().devices().results(0).tolerations(0).key(), "k");
+}
+
+// --- DRADeviceTaintRules ---
+
+std::string RuleOn(const std::string& selector, const std::string& effect = "NoExecute",
+                   const std::string& name = "rule") {
+  return absl::StrCat(
+      "{apiVersion: resource.k8s.io/v1alpha3, kind: DeviceTaintRule, metadata: ", "{name: ", name,
+      "}, spec: {", selector, "taint: {key: broken, value: badly, ", "effect: ", effect, "}}}");
+}
+
+// What a claim for one device gets of two, with a rule.
+std::string WithRule(const std::string& rule) {
+  SmallInventory devices;
+  devices.set_features({.device_taints = true, .device_taint_rules = true});
+  devices.Add(Slice("n0", {"a", "b"}));
+  devices.Add(rule);
+  devices.Claim(kAnyDevice);
+  return devices.On("n0");
+}
+
+TEST(DeviceTaintRulesTest, TaintWhatTheirSelectorSays) {
+  EXPECT_EQ(WithRule(RuleOn("deviceSelector: {driver: d, pool: n0, device: a}, ")), "r=n0/b");
+  EXPECT_EQ(WithRule(RuleOn("deviceSelector: {device: a}, ")), "r=n0/b");
+  EXPECT_EQ(WithRule(RuleOn("deviceSelector: {device: c}, ")), "r=n0/a");
+  EXPECT_EQ(WithRule(RuleOn("deviceSelector: {pool: n1, device: a}, ")), "r=n0/a");
+  EXPECT_EQ(WithRule(RuleOn("deviceSelector: {driver: e, device: a}, ")), "r=n0/a");
+  EXPECT_EQ(WithRule(RuleOn("deviceSelector: {pool: n0}, ")), "impossible");
+  EXPECT_EQ(WithRule(RuleOn("deviceSelector: {}, ")), "impossible");
+  EXPECT_EQ(WithRule(RuleOn("")), "r=n0/a");  // no selector
+  EXPECT_EQ(WithRule(RuleOn("deviceSelector: {}, ", "None")), "r=n0/a");
+}
+
+TEST(DeviceTaintRulesTest, AreToleratedAsTaintsOfSlicesAre) {
+  SmallInventory devices;
+  devices.set_features({.device_taints = true, .device_taint_rules = true});
+  devices.Add(SliceWith("s", kTainted));
+  devices.Add(RuleOn("deviceSelector: {}, "));
+  devices.Claim(Tolerating("{key: broken, operator: Exists}"));
+  EXPECT_EQ(devices.On("n0"), "impossible");
+  devices.ForgetClaims();
+  devices.Claim(
+      Tolerating("{key: broken, operator: Exists}, {key: k, operator: Exists, effect: "
+                 "NoSchedule}"));
+  EXPECT_EQ(devices.On("n0"), "r=n0/sick r=n0/odd");
+}
+
+TEST(DeviceTaintRulesTest, ComeChangeAndGo) {
+  SmallInventory devices;
+  devices.set_features({.device_taints = true, .device_taint_rules = true});
+  devices.Claim(kAnyDevice);
+  devices.Add(RuleOn("deviceSelector: {device: a}, "));
+  devices.Add(RuleOn("deviceSelector: {device: b}, ", "NoSchedule", "other"));
+  devices.Add(Slice("n0", {"a", "b", "c"}));  // later than its rules
+  EXPECT_EQ(devices.On("n0"), "r=n0/c");
+  devices.Add(RuleOn("deviceSelector: {device: c}, "));
+  EXPECT_EQ(devices.On("n0"), "r=n0/a");
+  devices.Add(Slice("n0", {"b", "c"}));
+  EXPECT_EQ(devices.On("n0"), "impossible");
+  EXPECT_THAT(devices.inventory().RemoveTaintRule("other").names,
+              ElementsAre(Symbol::Intern("n0")));
+  EXPECT_EQ(devices.On("n0"), "r=n0/b");
+  EXPECT_TRUE(devices.inventory().RemoveTaintRule("other").names.empty());
+}
+
+// Its status is written again and again while pods are evicted.
+TEST(DeviceTaintRulesTest, TheSameRuleOnceMoreAffectsNobody) {
+  SmallInventory devices;
+  devices.set_features({.device_taints = true, .device_taint_rules = true});
+  devices.Add(Slice("n0", {"a"}));
+  devices.Add(Slice("n1", {"b"}));
+  const auto set = [&](const std::string& rule) {
+    return devices.inventory()
+        .SetTaintRule(ObjectsFromYaml(rule)[0].Share<api::DeviceTaintRule>())
+        .names;
+  };
+  EXPECT_THAT(set(RuleOn("deviceSelector: {device: a}, ")), ElementsAre(Symbol::Intern("n0")));
+  EXPECT_THAT(set(RuleOn("deviceSelector: {device: a}, ")), ElementsAre());
+  EXPECT_THAT(set(RuleOn("deviceSelector: {device: b}, ")),
+              UnorderedElementsAre(Symbol::Intern("n0"), Symbol::Intern("n1")));
+}
+
+TEST(DeviceTaintRulesTest, AreNamedWhereADeviceIsRejected) {
+  SmallInventory devices;
+  devices.set_features({.device_taints = true, .device_taint_rules = true});
+  devices.Add(Slice("n0", {"a"}));
+  devices.Add(RuleOn("deviceSelector: {device: a}, "));
+  devices.Claim(kAnyDevice);
+  const std::vector<ClaimToAllocate> claims = devices.Parsed();
+  const auto is_held = [](const DeviceId&) { return false; };
+  const AllocationRequest request = {
+      .inventory = devices.inventory(), .claims = claims, .is_held = is_held};
+  const std::vector<RejectedDevices> rejected =
+      ExplainDevices(request, Symbol::Intern("n0"), LabelSet());
+  ASSERT_EQ(rejected.size(), 1);
+  EXPECT_EQ(rejected[0].reason, "taint broken=badly:NoExecute of DeviceTaintRule rule");
+}
+
+// --- DRADeviceBindingConditions ---
+
+constexpr char kConditional[] =
+    "{name: later, bindingConditions: [Ready], bindingFailureConditions: [Broken]}";
+
+TEST(BindingConditionsTest, MatchOnlyWithTheirGate) {
+  SmallInventory off;
+  off.Add(SliceWith("s", absl::StrCat("nodeName: n0, devices: [", kConditional, "]")));
+  off.Claim(kAnyDevice);
+  EXPECT_EQ(off.On("n0"), "impossible");
+  SmallInventory on;
+  on.set_features({.binding_conditions = true});
+  on.Add(SliceWith("s", absl::StrCat("nodeName: n0, devices: [", kConditional, "]")));
+  on.Claim(kAnyDevice);
+  ASSERT_EQ(on.On("n0"), "r=n0/later");
+  const auto& result = on.last_result().devices().results(0);
+  EXPECT_THAT(result.binding_conditions(), ElementsAre("Ready"));
+  EXPECT_THAT(result.binding_failure_conditions(), ElementsAre("Broken"));
+}
+
+TEST(BindingConditionsTest, DevicesWithSomeComeLast) {
+  const auto first = [](bool on) {
+    SmallInventory devices;
+    devices.set_features({.binding_conditions = on});
+    devices.Add(SliceWith(
+        "a", absl::StrCat("nodeName: n0, devices: [{name: beside}, ", kConditional, "]"), 2));
+    devices.Add(SliceWith("b", "nodeName: n0, devices: [{name: other}]", 2));
+    devices.Add(Slice("n0", {"of-e"}, "e"));
+    devices.Claim("{requests: [{name: r, exactly: {deviceClassName: any, count: 3}}]}");
+    return devices.On("n0");
+  };
+  EXPECT_EQ(first(false), "r=n0/beside r=n0/other r=n0/of-e");
+  EXPECT_EQ(first(true), "r=n0/of-e r=n0/other r=n0/beside");
+}
+
+// Attached to the node where it is used first.
+TEST(BindingConditionsTest, ADeviceThatBindsToANodeTiesItsClaimToIt) {
+  for (const bool on : {false, true}) {
+    SmallInventory devices;
+    devices.set_features({.binding_conditions = on});
+    devices.Add(SliceWith("s", "allNodes: true, devices: [{name: x, bindsToNode: true}]"));
+    devices.Claim(kAnyDevice);
+    ASSERT_EQ(devices.On("n7"), "r=n0/x");
+    ASSERT_EQ(devices.last_result().has_node_selector(), on);
+    if (!on) continue;
+    const auto& field =
+        devices.last_result().node_selector().node_selector_terms(0).match_fields(0);
+    EXPECT_EQ(field.key(), "metadata.name");
+    EXPECT_THAT(field.values(), ElementsAre("n7"));
+  }
 }
 
 // --- DRAPartitionableDevices ---

@@ -49,6 +49,8 @@ class SmallInventory {
     for (const Object& object : ObjectsFromYaml(yaml)) {
       if (object.kind() == Kind::kResourceSlice) {
         inventory_.SetSlice(object.Share<api::ResourceSlice>());
+      } else if (object.kind() == Kind::kDeviceTaintRule) {
+        inventory_.SetTaintRule(object.Share<api::DeviceTaintRule>());
       } else if (object.kind() == Kind::kDeviceClass) {
         classes_[std::string(object.name())] = object.Share<api::DeviceClass>();
       } else {

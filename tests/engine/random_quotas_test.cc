@@ -12,6 +12,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "tests/engine/gang_cluster.h"
 #include "tests/plugins/random_cluster.h"
 
@@ -29,6 +30,8 @@ struct Unit {
   int team = 1;
   std::vector<std::pair<int, int>> pods;  // node, GPUs
   int min_member = 1;
+  int priority = 0;
+  int started = 0, saved = 0;  // hours
   bool is_gang() const { return pods.size() > 1; }
   int gpus() const {
     int sum = 0;
@@ -173,7 +176,10 @@ Object MakeGroupIn(const std::string& name, const std::string& namespace_name, i
   return Object::Of(std::move(group));
 }
 
-std::unique_ptr<Simulation> Simulate(const QuotaCase& made) {
+enum class Evaluation { kIncremental, kFull };
+
+std::unique_ptr<Simulation> Simulate(const QuotaCase& made,
+                                     Evaluation evaluation = Evaluation::kIncremental) {
   std::vector<Object> objects;
   for (size_t n = 0; n < made.nodes.size(); ++n) {
     objects.push_back(MakeGpuNode(absl::StrCat("n", n), made.nodes[n]));
@@ -199,7 +205,13 @@ std::unique_ptr<Simulation> Simulate(const QuotaCase& made) {
                          .Namespace(team)
                          .Request("nvidia.com/gpu", absl::StrCat(gpus))
                          .NodeName(absl::StrCat("n", node))
+                         .Priority(unit.priority)
                          .Phase("Running");
+      if (unit.started > 0) {
+        builder.Started(absl::UnixEpoch() + absl::Hours(unit.started));
+        builder.Annotation("scheduling.berth.dev/checkpoint-time",
+                           absl::FormatTime(absl::UnixEpoch() + absl::Hours(unit.saved)));
+      }
       if (unit.is_gang()) builder.Label(kGangLabel, unit.name);
       objects.push_back(builder.Object());
     }
@@ -215,7 +227,8 @@ std::unique_ptr<Simulation> Simulate(const QuotaCase& made) {
   }
   auto simulation = Simulation::Create({.configuration = GangAndQuotaConfiguration(),
                                         .registry = &Builtins(),
-                                        .objects = std::move(objects)})
+                                        .objects = std::move(objects),
+                                        .incremental = evaluation == Evaluation::kIncremental})
                         .value();
   simulation->RunUntilQuiet();
   return simulation;
@@ -272,6 +285,28 @@ TEST_P(RandomQuotas, AGangTakesBackWhatItsQuotaIsGuaranteed) {
   EXPECT_EQ(missed, 0);
   EXPECT_GT(reclaims, 100);
   EXPECT_GT(gangs, 50);
+}
+
+// A plan that finds victims in the order that the books keep, and one that lists and weighs all.
+TEST_P(RandomQuotas, BothFormsEvictTheSame) {
+  int evictions = 0;
+  for (int seed = 0; seed < 400; ++seed) {
+    Random random(seed);
+    QuotaCase made = MakeQuotaCase(random, GetParam());
+    for (Unit& unit : made.running) {
+      unit.min_member = random.Between(1, static_cast<int>(unit.pods.size()));
+      unit.priority = random.Percent(30) ? random.Between(1, 3) : 0;
+      if (random.Percent(50)) unit.started = random.Between(1, 9);
+      unit.saved = random.Between(1, 12);
+    }
+    SCOPED_TRACE(absl::StrCat("seed ", seed, ": ", Describe(made)));
+    const auto incremental = Simulate(made), full = Simulate(made, Evaluation::kFull);
+    EXPECT_EQ(incremental->cluster().Evictions(), full->cluster().Evictions());
+    EXPECT_EQ(incremental->cluster().Bindings(), full->cluster().Bindings());
+    evictions += static_cast<int>(full->cluster().Evictions().size());
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(evictions, 100);
 }
 
 }  // namespace

@@ -16,11 +16,11 @@
 namespace berth::testing {
 namespace {
 
-std::string EventsOf(const PluginRegistration& registration) {
+std::string EventsOf(const PluginRegistration& registration, const std::string& text = "{}") {
   FakeHandle handle;
   const PluginArgs args = registration.args == nullptr
                               ? PluginArgs()
-                              : PluginArgs::Parse("{}", *registration.args).value();
+                              : PluginArgs::Parse(text, *registration.args).value();
   const auto plugin = registration.factory(args, handle).value();
   const auto* extensions = dynamic_cast<const EnqueueExtensions*>(plugin.get());
   if (extensions == nullptr) return "everything";
@@ -93,6 +93,11 @@ TEST(Events, AreThoseOfKubeScheduler) {
     if (events != "everything") got[name] = events;
   }
   EXPECT_EQ(got, want);
+
+  // Upstream's pods hear of slices whose taints a rule changed.
+  EXPECT_EQ(EventsOf(registry.plugins().at("DynamicResources"),
+                     "{featureGates: {DRADeviceTaints: true, DRADeviceTaintRules: true}}"),
+            want.at("DynamicResources") + " DeviceTaintRule/*");
 }
 
 }  // namespace

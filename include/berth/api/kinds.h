@@ -35,6 +35,7 @@
   X(ResourceClaimTemplate, "ResourceClaimTemplate", "resource.k8s.io", "v1",                       \
     "resourceclaimtemplates", true)                                                                \
   X(ResourceSlice, "ResourceSlice", "resource.k8s.io", "v1", "resourceslices", false)              \
+  X(DeviceTaintRule, "DeviceTaintRule", "resource.k8s.io", "v1alpha3", "devicetaintrules", false)  \
   X(PriorityClass, "PriorityClass", "scheduling.k8s.io", "v1", "priorityclasses", false)           \
   X(Lease, "Lease", "coordination.k8s.io", "v1", "leases", true)                                   \
   X(PodGroup, "PodGroup", "scheduling.x-k8s.io", "v1alpha1", "podgroups", true)                    \
@@ -119,7 +120,7 @@ absl::string_view GroupResource(Kind kind);
 
 // The kind that `api_version` and `kind` name in a manifest; nullopt if Berth does not know it.
 // PodGroup and ElasticQuota are also known under scheduling.sigs.k8s.io (Koordinator's group), the
-// kinds of resource.k8s.io as v1beta1 and v1beta2 too, Kubernetes' PodGroup as v1alpha2 and
+// kinds of resource.k8s.io as v1beta1, v1beta2 and v1 too, Kubernetes' PodGroup as v1alpha2 and
 // v1alpha3 too, Kueue's Topology as v1alpha1 and v1beta2 too, and Volcano's PodGroup as
 // kube-batch's scheduling.incubator.k8s.io/v1alpha1 and /v1alpha2.
 std::optional<Kind> FindKind(absl::string_view api_version, absl::string_view kind);

@@ -47,6 +47,7 @@ struct NodeAllocation {
     kOutOfSteps,    // not found in the steps that there were
   };
   Outcome outcome = Outcome::kImpossible;
+  Symbol node_name;
   // For each claim its devices in the order of its requests, if allocated.
   std::vector<std::vector<PickedDevice>> picked;
   // Which alternative of each request of each claim was taken.
@@ -74,7 +75,8 @@ struct AllocationRequest {
 // alternatives in order, devices by driver, pool, slice and place in the slice. As kube-scheduler
 // v1.35 dynamic-resource-allocation/structured/internal/stable with default feature gates, in the
 // order of pools and slices of v1.36; where DeviceInventory::features() has more, as
-// internal/experimental. An error, with its text, is of a claim or class and ends the attempt.
+// internal/experimental: with binding conditions, devices that have some come last. An error, with
+// its text, is of a claim or class and ends the attempt.
 //
 // The devices of a request with a count are taken in rising order: a choice in another order is the
 // same choice. Upstream tries them all, and finds the same first one.

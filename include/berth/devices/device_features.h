@@ -10,14 +10,17 @@
 
 namespace berth {
 
-// The feature gates of kube-scheduler v1.35 that change which devices a claim gets, with their
-// defaults there.
+// The feature gates of kube-scheduler v1.35 that change which devices a claim gets, and when it can
+// use them, with their defaults there.
 struct DeviceFeatures {
   bool admin_access = true;            // DRAAdminAccess
   bool prioritized_list = true;        // DRAPrioritizedList
+  bool device_status = true;           // DRAResourceClaimDeviceStatus
   bool device_taints = false;          // DRADeviceTaints
+  bool device_taint_rules = false;     // DRADeviceTaintRules, with DRADeviceTaints
   bool partitionable_devices = false;  // DRAPartitionableDevices
   bool consumable_capacity = false;    // DRAConsumableCapacity
+  bool binding_conditions = false;     // DRADeviceBindingConditions
 
   friend bool operator==(const DeviceFeatures&, const DeviceFeatures&) = default;
 };

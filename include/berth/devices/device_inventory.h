@@ -48,7 +48,7 @@ struct AffectedNodes {
 // until its slice changes. As kube-scheduler v1.35 dynamic-resource-allocation/structured
 // GatherPools.
 //
-// Threads: SetSlice() and RemoveSlice() must be alone, the others may run at once.
+// Threads: what sets or removes must be alone, the others may run at once.
 class DeviceInventory {
  public:
   DeviceInventory();
@@ -62,6 +62,11 @@ class DeviceInventory {
   // now.
   AffectedNodes SetSlice(std::shared_ptr<const api::ResourceSlice> slice);
   AffectedNodes RemoveSlice(absl::string_view name);
+
+  // With DRADeviceTaintRules: the devices that the rule selects have its taint besides their own,
+  // as long as there is a rule of that name. Returns the nodes whose devices have others now.
+  AffectedNodes SetTaintRule(std::shared_ptr<const api::DeviceTaintRule> rule);
+  AffectedNodes RemoveTaintRule(absl::string_view name);
 
   // The nodes that can use the device.
   AffectedNodes NodesOf(const DeviceId& device) const;

@@ -51,8 +51,9 @@ class VictimTrial {
   // not. Success, or the reason.
   virtual Status HasRoom() const = 0;
 
-  // They would run on nodes with these labels: for rules that depend on nodes.
-  virtual void PlaceOn(const LabelSet&) {}
+  // They would run on nodes with these labels: for rules that depend on nodes. Returns whether
+  // MayEvict() may say something else now.
+  virtual bool PlaceOn(const LabelSet&) { return false; }
 };
 
 // In the state of a pod for which PostFilter is asked as a member of a group that starts whole or

@@ -61,24 +61,26 @@ class EquivalenceCache {
   // Of the class that Find() found: how many rows changed since its use before that.
   uint64_t behind() const { return behind_; }
 
-  // Keeps make() for a class of which nothing is kept, if that pays: if the class came before, and
+  // Keeps make() for a class of which nothing is kept, if that pays: if the class came back, and
   // there are fewer than `most` classes, or one of them was not used since. So if too many classes
-  // alternate, some of them stay. Null if it does not pay. `pod_hash`, if not 0: a class that came
-  // for one pod only, which is tried again, does not count as having come before. Nor does one
-  // since which more than `most_behind` rows changed.
+  // alternate, some of them stay. Null if it does not pay. A class came back if at most
+  // `most_behind` rows changed since it came last; if more than a few did, it has to come back
+  // several times in a row. `pod_hash`, if not 0: a class that came for one pod only, which is
+  // tried again, did not come back.
   template <class Make>
   T* Add(const ClassKey& key, size_t most, Make make, size_t pod_hash = 0,
          uint64_t most_behind = std::numeric_limits<uint64_t>::max()) {
     ++uses_;
     while (entries_.size() > most) DropOldest();  // it was more when there were fewer nodes
     if (seen_.size() >= kMaxSeen) seen_.clear();
-    const auto [seen, is_new] = seen_.try_emplace(key.hash(), Seen{uses_, version_, pod_hash});
+    const auto [seen, is_new] = seen_.try_emplace(key.hash(), Seen{uses_, version_, pod_hash, 0});
     const uint64_t before = std::exchange(seen->second.use, uses_);
     const uint64_t behind = version_ - std::exchange(seen->second.version, version_);
     const bool same_pod = pod_hash != 0 && seen->second.pod_hash == pod_hash;
-    if (is_new || same_pod || behind > most_behind || by_hash_.contains(key.hash())) {
-      return nullptr;
-    }
+    int& returns = seen->second.returns;
+    returns = is_new || same_pod || behind > most_behind ? 0 : returns + 1;
+    const int needed = behind <= kFewBehind ? 1 : kManyReturns;
+    if (returns < needed || by_hash_.contains(key.hash())) return nullptr;
     while (entries_.size() >= most) {
       if (entries_.back().last_use > before) return nullptr;
       DropOldest();
@@ -108,6 +110,9 @@ class EquivalenceCache {
   }
 
   static constexpr size_t kMaxSeen = 65536;
+  // Pods that come one after the other, as those of a group, will be followed by more of them.
+  static constexpr uint64_t kFewBehind = 8;
+  static constexpr int kManyReturns = 4;
   struct Entry {
     std::string signature;
     const void* owner;
@@ -126,10 +131,11 @@ class EquivalenceCache {
   std::list<Entry> entries_;  // the last one used first
   // Of two classes with one hash only one is kept.
   absl::flat_hash_map<size_t, typename std::list<Entry>::iterator> by_hash_;
-  // When classes came last, and for whom first, by hash.
+  // When classes came last, for whom first, and how often they came back in a row, by hash.
   struct Seen {
     uint64_t use, version;
     size_t pod_hash;
+    int returns;
   };
   absl::flat_hash_map<size_t, Seen> seen_;
 };

@@ -37,6 +37,7 @@ void EvaluationCaches::SetClass(const EvaluationRequest& request) {
   const Framework& framework = request.framework;
   const std::shared_ptr<const PodInfo>& pod = request.pod;
   scores_.SetVersion(request.nodes.version());
+  node_classes_.SetVersion(request.nodes.version());
   PodSignature& beside_spec = scratch_;
   beside_spec.clear();
   const PluginMask signed_by = framework.signer().SignForNodesExceptSpec(*pod, beside_spec);

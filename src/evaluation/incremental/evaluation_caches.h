@@ -23,7 +23,7 @@ class EvaluationCaches {
   PluginMask plugins() const { return plugins_; }
 
   // The class's scores of `rows` nodes. Null if they are not kept; if `add`, they are from now on,
-  // but not for the first pod of a class, which would not pay. Null too if so many rows changed
+  // but only for a class that comes back: else it would not pay. Null too if so many rows changed
   // since the last pod of the class that all would be evaluated again.
   ScoreCache* Scores(int rows, bool add);
   // The same for pods of one spec, with the verdicts of filters that depend on cluster objects.

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "absl/algorithm/container.h"
-#include "berth/columns/vector_clones.h"
+#include "table/extremes.h"
 
 namespace berth {
 namespace {
@@ -23,20 +23,6 @@ constexpr int kMostSteps = 16;
 
 constexpr int64_t kRejected = std::numeric_limits<int64_t>::min();
 
-struct Extremes {
-  int64_t min, max;
-};
-
-// No early end: this way it compiles to vector instructions.
-BERTH_VECTOR_CLONES Extremes ExtremesOf(const int64_t* scores, size_t size) {
-  Extremes extremes{scores[0], scores[0]};
-  for (size_t i = 0; i < size; ++i) {
-    extremes.min = std::min(extremes.min, scores[i]);
-    extremes.max = std::max(extremes.max, scores[i]);
-  }
-  return extremes;
-}
-
 // Filters of volumes and claims may fail on some nodes, as they do if an object is missing, and
 // fail the pod. So they see every node.
 bool SomeFilterReadsObjects(const EvaluationRequest& request, PluginMask node_plugins) {
@@ -48,11 +34,6 @@ bool SomeFilterReadsObjects(const EvaluationRequest& request, PluginMask node_pl
 }
 
 }  // namespace
-
-ScoreFirstSearch::ScoreRange ScoreFirstSearch::RangeOf(absl::Span<const int64_t> scores) {
-  const Extremes extremes = ExtremesOf(scores.data(), scores.size());
-  return {extremes.min, extremes.max};
-}
 
 bool ScoreFirstSearch::Find(const EvaluationRequest& request, PluginMask node_plugins,
                             Evaluation& evaluation) {
@@ -118,7 +99,7 @@ bool ScoreFirstSearch::ScoreAll(const EvaluationRequest& request) {
 // Makes points of scores_, as they are over the feasible nodes: a single one, if all are equal.
 // False if that cannot be said.
 bool ScoreFirstSearch::Normalize(const EvaluationRequest& request, const Hook<ScorePlugin>& hook) {
-  const std::optional<ScoreRange> range = RangeOfFeasible(request);
+  const std::optional<Extremes> range = RangeOfFeasible(request);
   if (!range.has_value()) return false;
   const size_t size = range->min == range->max ? 1 : rows_.size();
   // A score out of range may be one of a node that is not feasible: it is no fault.
@@ -135,10 +116,9 @@ bool ScoreFirstSearch::Normalize(const EvaluationRequest& request, const Hook<Sc
 
 // Leaves nothing in scores_ beyond that range: the scores of nodes at the ends that are not
 // feasible become others. Absent if it is not found soon, or a filter fails.
-std::optional<ScoreFirstSearch::ScoreRange> ScoreFirstSearch::RangeOfFeasible(
-    const EvaluationRequest& request) {
+std::optional<Extremes> ScoreFirstSearch::RangeOfFeasible(const EvaluationRequest& request) {
   for (int step = 0; step < kMostSteps; ++step) {
-    const ScoreRange range = RangeOf(scores_);
+    const Extremes range = ExtremesOf(scores_);
     if (range.min == range.max) return range;
     const bool low = SomeIsFeasibleWith(request, range.min);
     const bool high = SomeIsFeasibleWith(request, range.max);
@@ -212,7 +192,7 @@ bool ScoreFirstSearch::FilterBlock(const EvaluationRequest& request) {
 // -1 if no node is feasible, or a filter fails.
 NodeRow ScoreFirstSearch::FindBest(const EvaluationRequest& request) {
   for (int tries = 0; tries < kFewTries; ++tries) {
-    const int64_t highest = RangeOf(totals_).max;
+    const int64_t highest = ExtremesOf(totals_).max;
     if (highest == kRejected) return -1;
     const auto row = static_cast<NodeRow>(absl::c_find(totals_, highest) - totals_.begin());
     if (Accepts(request, row)) return row;

@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
-#include "absl/types/span.h"
 #include "berth/columns/node_verdicts.h"
 #include "evaluation/node_evaluator.h"
+#include "table/extremes.h"
 
 namespace berth {
 
@@ -29,15 +29,10 @@ class ScoreFirstSearch {
   NodeVerdicts* rejections() { return none_is_feasible_ ? &verdicts_ : nullptr; }
 
  private:
-  struct ScoreRange {
-    int64_t min, max;
-  };
-
-  static ScoreRange RangeOf(absl::Span<const int64_t> scores);
   bool PreScore(const EvaluationRequest& request, PluginMask node_plugins);
   bool ScoreAll(const EvaluationRequest& request);
   bool Normalize(const EvaluationRequest& request, const Hook<ScorePlugin>& hook);
-  std::optional<ScoreRange> RangeOfFeasible(const EvaluationRequest& request);
+  std::optional<Extremes> RangeOfFeasible(const EvaluationRequest& request);
   bool SomeIsFeasibleWith(const EvaluationRequest& request, int64_t score);
   bool IsUnknown(NodeRow row) const {
     return verdicts_.rejector(row) == NodeVerdicts::kNotFiltered;

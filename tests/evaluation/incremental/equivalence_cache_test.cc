@@ -2,6 +2,8 @@
 // Which classes of pods are cached, if there are more of them than there is room for.
 #include "evaluation/incremental/equivalence_cache.h"
 
+#include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <string>
 
@@ -47,6 +49,44 @@ TEST(EquivalenceCache, AClassUsedByOnePodOnlyIsNotCached) {
   EXPECT_FALSE(add(7));
   EXPECT_FALSE(add(7));
   EXPECT_TRUE(add(8));
+}
+
+// Whether the class is cached after pods between which so many rows changed.
+bool IsCachedAfter(std::initializer_list<uint64_t> behind) {
+  constexpr uint64_t kMostBehind = 300;
+  EquivalenceCache<int> memory;
+  const ClassKey key("1", nullptr);
+  const auto add = [&] {
+    return memory.Add(
+               key, kRoom, [] { return std::make_unique<int>(0); }, 0, kMostBehind) != nullptr;
+  };
+  uint64_t version = 1;
+  memory.SetVersion(version);
+  bool cached = add();
+  for (const uint64_t rows : behind) {
+    EXPECT_FALSE(cached);
+    memory.SetVersion(version += rows);
+    cached = add();
+  }
+  return cached;
+}
+
+TEST(EquivalenceCache, PodsThatFollowOneAnotherAreCachedAtOnce) {
+  EXPECT_TRUE(IsCachedAfter({1}));
+  EXPECT_TRUE(IsCachedAfter({8}));
+}
+
+TEST(EquivalenceCache, PodsThatAreFarApartAreCachedWhenTheyKeepComing) {
+  EXPECT_FALSE(IsCachedAfter({9}));
+  EXPECT_FALSE(IsCachedAfter({200, 200, 200}));
+  EXPECT_TRUE(IsCachedAfter({200, 200, 200, 200}));
+  EXPECT_TRUE(IsCachedAfter({200, 1}));
+}
+
+TEST(EquivalenceCache, PodsBetweenWhichMostChangedAreNotCounted) {
+  EXPECT_FALSE(IsCachedAfter({200, 200, 200, 301}));
+  EXPECT_FALSE(IsCachedAfter({301, 200, 200, 200}));
+  EXPECT_TRUE(IsCachedAfter({301, 200, 200, 200, 200}));
 }
 
 TEST(EquivalenceCache, OfAlternatingClassesSomeStayCached) {

@@ -78,10 +78,11 @@ std::vector<Object> Objects(const std::string& yaml) { return ObjectsFromYaml(ya
 // A small cluster: nodes n0 and n1 with a device each, unless said otherwise.
 struct World {
   explicit World(const std::string& claims,
-                 const std::string& slices = SliceOf("n0", 1) + SliceOf("n1", 1))
+                 const std::string& slices = SliceOf("n0", 1) + SliceOf("n1", 1),
+                 const std::string& args = "{}")
       : handle({MakeNode().Name("n0").Info(), MakeNode().Name("n1").Info()},
                Objects(kClass + slices + claims)),
-        plugin(MakePlugin<DynamicResources, DynamicResourcesArgs>(handle)) {}
+        plugin(MakePlugin<DynamicResources, DynamicResourcesArgs>(handle, args)) {}
 
   Status PreFilter(const PodPtr& pod) {
     PreFilterResult narrowed;
@@ -386,6 +387,154 @@ TEST(DynamicResourcesTest, ParametersAreComparedAsJson) {
   EXPECT_FALSE(becomes("{"));
 }
 
+// --- Binding conditions ---
+
+constexpr char kWaits[] = "{featureGates: {DRADeviceBindingConditions: true}, bindingTimeout: 1m}";
+constexpr char kAttachable[] =
+    "{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: s}, spec: {driver: d, "
+    "nodeName: n0, pool: {name: n0, generation: 1, resourceSliceCount: 1}, devices: [{name: x0, "
+    "bindingConditions: [Attached, Ready], bindingFailureConditions: [Broken]}]}}\n---\n";
+
+// What the driver says of x0.
+void SetConditions(World& world, const std::map<std::string, std::string>& conditions) {
+  auto claim = std::make_shared<api::ResourceClaim>(world.Claim("c"));
+  claim->mutable_status()->clear_devices();
+  api::AllocatedDeviceStatus& device = *claim->mutable_status()->add_devices();
+  device.set_driver("d");
+  device.set_pool("n0");
+  device.set_device("x0");
+  for (const auto& [type, status] : conditions) {
+    api::Condition& condition = *device.add_conditions();
+    condition.set_type(type);
+    condition.set_status(status);
+    condition.set_reason("NoCable");
+    condition.set_message("no \"cable\"");
+  }
+  world.handle.object_store().Set(Object(Kind::kResourceClaim, std::move(claim)));
+}
+
+// A pod is reserved on n0, and its device has conditions.
+struct WaitingWorld : World {
+  WaitingWorld() : World(ClaimOf("c"), kAttachable, kWaits) {
+    EXPECT_TRUE(PreFilter(pod).ok());
+    EXPECT_TRUE(Filter(pod, 0).ok());
+    EXPECT_TRUE(plugin->Reserve(state, *pod, "n0").ok());
+    EXPECT_EQ(plugin->PreBind(state, *pod, "n0").code(), Code::kWait);
+  }
+  Status Poll() { return plugin->PollPreBind(state, *pod, "n0"); }
+  void Pass(absl::Duration time) { handle.AdvanceTo(handle.clock().Now() + time); }
+
+  const PodPtr pod = PodOf({"c"});
+};
+
+TEST(DynamicResourcesTest, PreBindWaitsForBindingConditions) {
+  WaitingWorld world;
+  const api::AllocationResult& allocation = world.Claim("c").status().allocation();
+  EXPECT_TRUE(allocation.has_allocation_timestamp());
+  EXPECT_THAT(allocation.devices().results(0).binding_conditions(),
+              ElementsAre("Attached", "Ready"));
+  EXPECT_THAT(allocation.devices().results(0).binding_failure_conditions(), ElementsAre("Broken"));
+  ASSERT_EQ(ObjectsToPollFor(world.state).size(), 1u);
+  EXPECT_EQ(ObjectsToPollFor(world.state)[0].second, "default/c");
+  EXPECT_EQ(world.Poll().code(), Code::kWait);
+  SetConditions(world, {{"Attached", "True"}});
+  EXPECT_EQ(world.Poll().code(), Code::kWait);
+  SetConditions(world, {{"Attached", "True"}, {"Ready", "False"}, {"Broken", "False"}});
+  EXPECT_EQ(world.Poll().code(), Code::kWait);
+  SetConditions(world, {{"Attached", "True"}, {"Ready", "True"}, {"Broken", "Unknown"}});
+  EXPECT_TRUE(world.Poll().ok());
+}
+
+TEST(DynamicResourcesTest, AFailedDeviceEndsTheWait) {
+  WaitingWorld world;
+  SetConditions(world, {{"Attached", "True"}, {"Ready", "True"}, {"Broken", "True"}});
+  EXPECT_EQ(world.Poll(), Status::Error("claim c binding failed: reason=NoCable, "
+                                        "message=\"no \\\"cable\\\"\""));
+}
+
+TEST(DynamicResourcesTest, TheWaitEndsAfterTheBindingTimeout) {
+  WaitingWorld world;
+  world.Pass(absl::Seconds(59));
+  EXPECT_EQ(world.Poll().code(), Code::kWait);
+  world.Pass(absl::Seconds(1));
+  EXPECT_EQ(world.Poll(), Status::Error("device binding timeout"));
+  world.Pass(absl::Seconds(1));
+  EXPECT_EQ(world.Poll(), Status::Error("claim c binding timeout"));
+  world.handle.object_store().Remove(Kind::kResourceClaim, "default/c");
+  EXPECT_EQ(world.Poll(), Status::Error("could not find ResourceClaim \"default/c\""));
+}
+
+// Ready devices, and those of a claim that was allocated long ago without conditions, need no wait.
+TEST(DynamicResourcesTest, PreBindOfReadyDevicesGoesOn) {
+  World world(ClaimOf("c") + ClaimOf("there", kOne, AllocatedOn("n1")), SliceOf("n1", 2), kWaits);
+  const PodPtr pod = PodOf({"there", "c"});
+  ASSERT_TRUE(world.PreFilter(pod).ok());
+  ASSERT_TRUE(world.plugin->Reserve(world.state, *pod, "n1").ok());
+  EXPECT_TRUE(world.plugin->PreBind(world.state, *pod, "n1").ok());
+  EXPECT_TRUE(world.Claim("there").status().allocation().has_allocation_timestamp());
+}
+
+TEST(DynamicResourcesTest, ALostDeviceIsGivenBack) {
+  for (const bool has_failed : {true, false}) {
+    WaitingWorld world;
+    if (has_failed) SetConditions(world, {{"Broken", "True"}});
+    world.Pass(absl::Seconds(has_failed ? 1 : 61));
+    EXPECT_TRUE(world.Poll().IsError());
+    world.plugin->Unreserve(world.state, *world.pod, "n0");
+    world.state = CycleState();
+    ASSERT_TRUE(world.PreFilter(world.pod).ok());
+    EXPECT_EQ(world.Filter(world.pod, 0), Unresolvable("resourceclaim not available on the node"));
+    const auto notes =
+        world.plugin->ExplainNode(world.state, *world.pod, world.handle.nodes().node(0));
+    ASSERT_EQ(notes.size(), 1u);
+    EXPECT_THAT(notes[0].text,
+                HasSubstr(has_failed ? "its devices are lost: claim c binding failed"
+                                     : "its devices are lost: claim c binding timeout"));
+    PostFilterResult result;
+    EXPECT_EQ(world.plugin->PostFilter(world.state, *world.pod, OwnStatuses(), result).message(),
+              "deallocation of ResourceClaim completed");
+    EXPECT_FALSE(world.Claim("c").status().has_allocation());
+  }
+}
+
+TEST(DynamicResourcesTest, BindingConditionsNeedTheirGate) {
+  World world(ClaimOf("c"), kAttachable);
+  const PodPtr pod = PodOf({"c"});
+  ASSERT_TRUE(world.PreFilter(pod).ok());
+  EXPECT_EQ(world.Filter(pod, 0), Unresolvable("cannot allocate all claims"));
+}
+
+// ---
+
+TEST(DynamicResourcesTest, ATaintRuleWakesPodsUnlessOnlyItsStatusChanges) {
+  World world(ClaimOf("c"), SliceOf("n0", 1),
+              "{featureGates: {DRADeviceTaints: true, DRADeviceTaintRules: true}}");
+  const auto rule = [](const std::string& effect, const std::string& status) {
+    return Objects(absl::StrCat("{apiVersion: resource.k8s.io/v1alpha3, kind: DeviceTaintRule, ",
+                                "metadata: {name: r}, spec: {deviceSelector: {}, taint: {key: k, ",
+                                "effect: ", effect, "}}", status, "}"))[0];
+  };
+  const auto wakes = [&](const Object& before, const Object& now) {
+    ObjectChange change;
+    change.old_object = &before;
+    change.new_object = &now;
+    return Queues(*world.plugin, EventResource::Of(Kind::kDeviceTaintRule), action::kUpdate,
+                  PodOf({"c"}), change);
+  };
+  const PodPtr pod = PodOf({"c"});
+  EXPECT_TRUE(world.PreFilter(pod).ok());
+  EXPECT_TRUE(world.Filter(pod, 0).ok());
+  const Object effective = rule("NoSchedule", ""), none = rule("None", "");
+  world.handle.object_store().Set(effective);
+  EXPECT_TRUE(world.PreFilter(pod).ok());
+  EXPECT_EQ(world.Filter(pod, 0), Unresolvable("cannot allocate all claims"));
+  EXPECT_TRUE(wakes(effective, none));
+  EXPECT_FALSE(wakes(effective, rule("NoSchedule", ", status: {conditions: [{type: x}]}")));
+  world.handle.object_store().Set(none);
+  EXPECT_TRUE(world.PreFilter(pod).ok());
+  EXPECT_TRUE(world.Filter(pod, 0).ok());
+}
+
 TEST(DynamicResourcesTest, PostFilterDeallocatesWhatIsInTheWay) {
   World world(ClaimOf("idle", kOne, AllocatedOn("n2")) +
               ClaimOf("mine", kOne, AllocatedOn("n2", {"p"})) +
@@ -527,6 +676,17 @@ TEST(DynamicResourcesTest, Args) {
               HasSubstr("filterTimeout: Invalid value"));
   EXPECT_THAT(ArgsError<DynamicResourcesArgs>("{bindingTimeout: 1m}"),
               HasSubstr("bindingTimeout: Forbidden: DRADeviceBindingConditions"));
+  EXPECT_EQ(ArgsError<DynamicResourcesArgs>(kWaits), "");
+  EXPECT_THAT(ArgsError<DynamicResourcesArgs>(
+                  "{featureGates: {DRADeviceBindingConditions: true}, bindingTimeout: 999ms}"),
+              HasSubstr("bindingTimeout: Invalid value: \"999ms\": must be at least 1 second"));
+  EXPECT_THAT(ArgsError<DynamicResourcesArgs>("{featureGates: {DRADeviceTaintRules: true}}"),
+              HasSubstr("\"DRADeviceTaintRules\": needs DRADeviceTaints, which is off"));
+  EXPECT_THAT(ArgsError<DynamicResourcesArgs>("{featureGates: {DRADeviceBindingConditions: true, "
+                                              "DRAResourceClaimDeviceStatus: false}}"),
+              HasSubstr("needs DRAResourceClaimDeviceStatus, which is off"));
+  EXPECT_THAT(ArgsError<DynamicResourcesArgs>("{featureGates: {DRA: true}}"),
+              HasSubstr("no such feature gate; there are DRAAdminAccess, "));
 }
 
 }  // namespace

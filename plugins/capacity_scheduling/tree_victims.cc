@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of tree_victims.h.
+#include "plugins/capacity_scheduling/tree_victims.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "plugins/capacity_scheduling/victim_units.h"
+
+namespace berth {
+
+TreeVictims::TreeVictims(const QuotaBook& book, const Handle& handle, std::vector<QuotaId> quotas)
+    : book_(book), handle_(handle), quotas_(std::move(quotas)), least_priority_(quotas_.size()) {
+  int32_t least = std::numeric_limits<int32_t>::max();
+  for (int place = static_cast<int>(quotas_.size()) - 1; place >= 0; --place) {
+    place_of_[quotas_[place]] = place;
+    const QuotaBook::Charges& charges = book_.ChargesOf(quotas_[place]);
+    if (!charges.empty()) least = std::min(least, charges.begin()->first.priority);
+    least_priority_[place] = least;
+  }
+  if (!quotas_.empty()) next_ = book_.ChargesOf(quotas_.front()).begin();
+}
+
+int TreeVictims::At(int position) {
+  while (static_cast<int>(order_.size()) <= position) {
+    if (next_quota_ == static_cast<int>(quotas_.size())) return -1;
+    if (next_ == book_.ChargesOf(quotas_[next_quota_]).end()) {
+      ++next_quota_;
+      if (next_quota_ == static_cast<int>(quotas_.size())) return -1;
+      next_ = book_.ChargesOf(quotas_[next_quota_]).begin();
+      continue;
+    }
+    const QuotaCharge& charge = *(next_++)->second;
+    if (charge.leaving) continue;
+    const int number = UnitOf(charge);
+    if (number < 0 || units_[number].is_in_order) continue;
+    units_[number].is_in_order = true;
+    order_.push_back(number);
+  }
+  return order_[position];
+}
+
+bool TreeVictims::Before(int a, int b) const {
+  const Ranked &first = units_[a], &second = units_[b];
+  if (first.quota != second.quota) return first.quota < second.quota;
+  return first.key < second.key;
+}
+
+const std::vector<int>& TreeVictims::OnRow(NodeRow row) {
+  const auto [known, is_new] = on_row_.try_emplace(row);
+  if (!is_new) return known->second;
+  std::vector<int> here;
+  for (const std::shared_ptr<const PodInfo>& pod : handle_.nodes().node(row).pods()) {
+    const QuotaCharge* const charge = book_.FindCharge(*pod->identity());
+    if (charge == nullptr || charge->leaving || !place_of_.contains(charge->quota)) continue;
+    const int number = UnitOf(*charge);
+    if (number >= 0) here.push_back(number);
+  }
+  absl::c_sort(here, [this](int a, int b) { return Before(a, b); });
+  here.erase(std::unique(here.begin(), here.end()), here.end());
+  return on_row_[row] = std::move(here);
+}
+
+int32_t TreeVictims::LeastPriorityFrom(int position) const {
+  const Ranked& at = units_[order_[position]];
+  const size_t behind = static_cast<size_t>(at.quota) + 1;
+  return behind == quotas_.size() ? at.key.priority
+                                  : std::min(at.key.priority, least_priority_[behind]);
+}
+
+int64_t TreeVictims::MostRequested(ResourceId resource) const {
+  int64_t most = 0;
+  for (const QuotaId quota : quotas_) most = std::max(most, book_.MostRequested(quota, resource));
+  return most;
+}
+
+std::shared_ptr<const PodInfo> TreeVictims::PodOf(const QuotaCharge& charge) const {
+  return FindOn(handle_.nodes(), charge.node, *charge.who);
+}
+
+int TreeVictims::UnitOf(const QuotaCharge& charge) {
+  const auto known = unit_of_.find(&charge);
+  if (known != unit_of_.end()) return known->second;
+  const std::optional<std::string> group = handle_.groups().GroupOfPod(charge.who->uid());
+  if (group.has_value()) {
+    AddGang(charge, *group);
+  } else if (std::shared_ptr<const PodInfo> pod = PodOf(charge)) {
+    AddPod(charge, std::move(pod), AddUnit(charge, ""));
+  }
+  return unit_of_.try_emplace(&charge, -1).first->second;
+}
+
+// As UnitsOf() of victim_units.h.
+void TreeVictims::AddGang(const QuotaCharge& charge, const std::string& group) {
+  std::vector<const QuotaCharge*> charges;
+  if (const GroupMembers* const members = handle_.groups().Find(group)) {
+    for (const GroupMember& member : members->members()) {
+      const QuotaCharge* const of = book_.FindCharge(*member.pod->identity());
+      if (of != nullptr && of->quota == charge.quota && !of->leaving) charges.push_back(of);
+    }
+  }
+  absl::c_sort(charges, [](const QuotaCharge* a, const QuotaCharge* b) { return a->key < b->key; });
+  int surplus = SurplusOf(handle_, group);
+  int core = -1;
+  for (const QuotaCharge* const of : charges) {
+    std::shared_ptr<const PodInfo> pod = PodOf(*of);
+    if (pod == nullptr) continue;
+    if (surplus > 0) {
+      --surplus;
+      AddPod(*of, std::move(pod), AddUnit(*of, group));
+      continue;
+    }
+    if (core < 0) core = AddUnit(*of, group);
+    AddPod(*of, std::move(pod), core);
+  }
+}
+
+int TreeVictims::AddUnit(const QuotaCharge& first, const std::string& group) {
+  units_.push_back({VictimUnit{{}, {}, group}, place_of_.at(first.quota), first.key});
+  return static_cast<int>(units_.size()) - 1;
+}
+
+void TreeVictims::AddPod(const QuotaCharge& charge, std::shared_ptr<const PodInfo> pod, int to) {
+  units_[to].unit.pods.push_back(std::move(pod));
+  units_[to].unit.nodes.push_back(charge.node);
+  unit_of_[&charge] = to;
+}
+
+}  // namespace berth

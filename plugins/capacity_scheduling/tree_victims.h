@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whom a pod may evict by a tree of quotas, found in the order that the books keep: what a plan
+// does not look at costs nothing. QuotaTrial::Units() is the plain form.
+#ifndef BERTH_PLUGINS_CAPACITY_SCHEDULING_TREE_VICTIMS_H_
+#define BERTH_PLUGINS_CAPACITY_SCHEDULING_TREE_VICTIMS_H_
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "berth/framework/handle.h"
+#include "plugins/capacity_scheduling/quota_book.h"
+#include "plugins/capacity_scheduling/victim_list.h"
+
+namespace berth {
+
+class TreeVictims final : public VictimList {
+ public:
+  // The pods of these quotas, in this order: QuotaTrial::VictimQuotas(). What is passed by
+  // reference outlives this.
+  TreeVictims(const QuotaBook& book, const Handle& handle, std::vector<QuotaId> quotas);
+
+  int At(int position) override;
+  const VictimUnit& unit(int number) const override { return units_[number].unit; }
+  bool Before(int a, int b) const override;
+  const std::vector<int>& OnRow(NodeRow row) override;
+  int32_t LeastPriorityFrom(int position) const override;
+  int64_t MostRequested(ResourceId resource) const override;
+
+ private:
+  struct Ranked {
+    VictimUnit unit;
+    int quota;      // its place in quotas_
+    VictimKey key;  // of its first pod
+    bool is_in_order = false;
+  };
+  // The number of the unit that the pod goes with; -1 if it does not run any more.
+  int UnitOf(const QuotaCharge& charge);
+  void AddGang(const QuotaCharge& charge, const std::string& group);
+  // Returns its number; it has no pod yet.
+  int AddUnit(const QuotaCharge& first, const std::string& group);
+  void AddPod(const QuotaCharge& charge, std::shared_ptr<const PodInfo> pod, int to);
+  std::shared_ptr<const PodInfo> PodOf(const QuotaCharge& charge) const;
+
+  const QuotaBook& book_;
+  const Handle& handle_;
+  const std::vector<QuotaId> quotas_;
+  absl::flat_hash_map<QuotaId, int> place_of_;
+  std::vector<int32_t> least_priority_;  // of the quota at that place and those behind it
+
+  std::deque<Ranked> units_;
+  absl::flat_hash_map<const QuotaCharge*, int> unit_of_;
+  absl::flat_hash_map<NodeRow, std::vector<int>> on_row_;
+  std::vector<int> order_;  // as far as it was asked for
+  int next_quota_ = 0;      // where it goes on
+  QuotaBook::Charges::const_iterator next_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_CAPACITY_SCHEDULING_TREE_VICTIMS_H_

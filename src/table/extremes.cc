@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of extremes.h.
+#include "table/extremes.h"
+
+#include <cstddef>
+
+#include "berth/columns/vector_clones.h"
+
+namespace berth {
+
+// No early end, plain variables and no references to them (std::min): only so does GCC 12 compile
+// it to vector instructions, which take an eighth of the time.
+BERTH_VECTOR_CLONES Extremes ExtremesOf(absl::Span<const int64_t> numbers) {
+  const int64_t* const number = numbers.data();
+  const size_t size = numbers.size();
+  int64_t min = number[0], max = number[0];
+  for (size_t i = 0; i < size; ++i) {
+    const int64_t n = number[i];
+    min = n < min ? n : min;
+    max = n > max ? n : max;
+  }
+  return {min, max};
+}
+
+}  // namespace berth
