@@ -39,6 +39,7 @@ CASES = {
     "basic-10000-running": ("schedule", "basic --nodes 500 --placed 10000 --pods 1000"),
     "unalike": ("schedule", "unalike --nodes 500 --placed 200 --pods 500"),
     "mixed": ("schedule", "mixed-4000 --nodes 500 --placed 1000 --pods 500 --groups 200"),
+    "mixed-40": ("schedule", "mixed-40 --nodes 500 --placed 1000 --pods 1000"),
     "mixed-requests": ("schedule", "mixed-requests --nodes 500 --placed 1000 --pods 500 --groups 200"),
     "mixed-rejected": ("schedule", "mixed-rejected --nodes 500 --placed 1000 --pods 600 --groups 200"),
     "mixed-preempting": ("schedule", "mixed-preempting --nodes 100 --pods 100 --groups 40"),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 module berth/bench/kube_scheduler
 
 go 1.25.0

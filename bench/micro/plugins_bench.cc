@@ -64,6 +64,8 @@ std::shared_ptr<const PodInfo> IncomingPod() {
       .Request("memory", "4Gi")
       .Request("nvidia.com/gpu", "1")
       .HostPort(8080)
+      .NodeAffinityIn(kZone, {"zone-1", "zone-2", "zone-3", "zone-4", "zone-5"})
+      .PreferredNodeAffinityIn(10, kZone, {"zone-3"})
       .PodAntiAffinity(kHostname, {{"app", "other"}})
       .PreferredPodAffinity(10, kZone, {{"app", "web"}})
       .SpreadConstraint(5, kZone, UnsatisfiableAction::kDoNotSchedule, {{"app", "web"}})

@@ -32,6 +32,9 @@ class RackRules : public ScoresByRack<RackScore>, public berth::DomainRulesPlugi
   }
   // The list depends on the pod's labels and on what it counts alone.
   void AddListInputs(const berth::PodInfo&, berth::FilterInputs&) const override {}
+  // All pods that count match the rule's selector.
+  void CountOtherPods(const berth::PodInfo&, const berth::PodInfo&, const berth::NodeInfo&, int64_t,
+                      berth::DomainRules&) const override {}
 
  protected:
   absl::StatusOr<const berth::DomainCounts*> PodsOfTheApp(

@@ -35,7 +35,7 @@ struct CheckVoid {
               : ::berth::internal::CheckVoid() & \
                     ::berth::internal::CheckFailure(__FILE__, __LINE__, #condition).stream()
 
-// The same for hot loops: evaluated only in builds without NDEBUG, always compiled.
+// BERTH_CHECK for hot loops: evaluated only in builds without NDEBUG, always compiled.
 #ifdef NDEBUG
 #define BERTH_DCHECK(condition) \
   while (false) BERTH_CHECK(condition)

@@ -45,7 +45,7 @@ class SimulatedClock final : public Clock {
  private:
   void SetTo(absl::Time time) const {
     int64_t nanos = absl::ToUnixNanos(time);
-    // Up to the next nanosecond: whoever waits for a time in between must not find it in the
+    // Up to the next nanosecond: a caller that waits for a time in between must not find it in the
     // future.
     if (absl::FromUnixNanos(nanos) < time && nanos < std::numeric_limits<int64_t>::max()) ++nanos;
     if (nanos > nanos_.load()) nanos_.store(nanos);

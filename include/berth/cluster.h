@@ -38,7 +38,7 @@ class WatchSink {
  public:
   virtual ~WatchSink() = default;
   virtual void Deliver(std::vector<WatchEvent> events) = 0;
-  // The same of a single one, as most of them come.
+  // Delivers a single event, as most of them come.
   virtual void DeliverOne(WatchEvent event) {
     std::vector<WatchEvent> events;
     events.push_back(std::move(event));
@@ -52,7 +52,7 @@ struct PodBinding {
   std::string node_name;
   // Written to the pod in the same step, as Kubernetes does with those of a Binding's metadata.
   std::map<std::string, std::string> annotations = {};
-  // The same for labels, but one that the pod has already stays as it is. Kubernetes does so from
+  // Labels to be set; one that the pod has already stays as it is. Kubernetes does so from
   // 1.35 on (feature gate PodTopologyLabelsAdmission, there since 1.33) and leaves them out before.
   std::map<std::string, std::string> labels = {};
 };
@@ -122,7 +122,7 @@ class Cluster {
   // watch shows then. NotFound if it is gone. A cluster need not take updates.
   virtual absl::Status Update(const ObjectUpdate& update);
 
-  // The same by what is to be changed of it, whatever its state: Aborted only if others were faster
+  // Changes parts of the object, whatever its state: Aborted only if others were faster
   // again and again. Ok, too, if the edit changes nothing. A cluster need not take edits.
   virtual absl::Status Edit(const ObjectEdit& edit);
 

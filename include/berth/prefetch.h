@@ -38,7 +38,7 @@ void Prefetch(const T* object, size_t before = 0) {
 #endif
 }
 
-// The same of an object that is made in one piece with its reference count, which comes first.
+// Prefetches an object that is in one piece with its reference count, which comes first.
 template <class T>
 void Prefetch(const std::shared_ptr<T>& object) {
   constexpr size_t kCount = 16;

@@ -79,7 +79,7 @@ struct UnboundPod {
   State state = State::kActive;
   std::string plugin;   // what rejected it, or gates it; empty if it was not tried yet
   std::string message;  // as in the pod's FailedScheduling event; empty if it was not tried yet
-  // The same for programs, as of now. Pods of one group that missed its minimum have the same.
+  // The reason for programs, as of now. Pods of one group that missed its minimum share it.
   WaitingFor waiting;
 };
 
@@ -187,8 +187,8 @@ class Scheduler {
   virtual void Wait(absl::Time until) = 0;
   // When a timer, backoff or flush is due next; InfiniteFuture if nothing is waiting for time.
   virtual absl::Time NextDue() const = 0;
-  // The same without the retry of everything that was unschedulable for five minutes, which never
-  // ends, and without the timers of plugins: when a backoff or a Permit wait ends next.
+  // When a backoff or a Permit wait ends next: NextDue() without the timers of plugins, and without
+  // the retry of all that was unschedulable for five minutes, which never ends.
   virtual absl::Time NextRetry() const = 0;
   // Whether a pod that is placed waits for an answer from outside (AnsweredOutside), who goes by
   // real time.

@@ -12,6 +12,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "berth/api/scheduling_berth_dev.pb.h"
 #include "berth/api/scheduling_x_k8s_io.pb.h"
 #include "google/protobuf/util/message_differencer.h"
@@ -201,50 +202,68 @@ Status CapacityScheduling::PreFilterInTree(CycleState& state, const PodInfo& pod
   if (const auto shortage = tree.FindShortage(*quota, charge)) {
     return Status::Unschedulable(tree.ToString(*shortage));
   }
-  if (const Symbol* const preemptible = pod.labels().Find(kPreemptibleLabel);
-      preemptible != nullptr && preemptible->view() == "false") {
-    for (const auto& [line, amount] : charge) {
-      if (!tree.Concerns(*quota, line) ||
-          tree.used(*quota, line) + amount <= tree.guarantee(*quota, line)) {
-        continue;
-      }
-      return Status::Unschedulable(absl::StrCat(tree.spec(*quota).subject(), " has no more ",
-                                                tree.lines()[line].ToString(),
-                                                " within its min, and the pod is not preemptible"));
-    }
+  if (const auto beyond = BeyondMin(pod, *quota, charge)) {
+    const QuotaLine& line = tree.lines()[beyond->line];
+    return Status::Unschedulable(absl::StrCat(
+        tree.spec(*quota).subject(), " uses ",
+        line.QuantityOf(ClampToInt64(beyond->used)).ToString(), " of its min, ",
+        line.QuantityOf(ClampToInt64(beyond->limit)).ToString(), " ", line.ToString(), "; needs ",
+        line.QuantityOf(beyond->needed).ToString(), ", and the pod is not preemptible"));
   }
   return NarrowByLines(pod, *quota, nodes, result);
+}
+
+// The first line of which a pod that nobody may evict would have more than its quota's min.
+std::optional<QuotaTree::Shortage> CapacityScheduling::BeyondMin(const PodInfo& pod, QuotaId quota,
+                                                                 const LineAmounts& charge) const {
+  const Symbol* const preemptible = pod.labels().Find(kPreemptibleLabel);
+  if (preemptible == nullptr || preemptible->view() != "false") return std::nullopt;
+  const QuotaTree& tree = book_.tree();
+  for (const auto& [line, amount] : charge) {
+    const __int128 used = tree.used(quota, line), min = tree.guarantee(quota, line);
+    if (!tree.Concerns(quota, line) || used + amount <= min) continue;
+    return QuotaTree::Shortage{
+        .quota = quota, .line = line, .needed = amount, .used = used, .limit = min};
+  }
+  return std::nullopt;
+}
+
+// The lines of some nodes of which the pod would be charged more than there is, where it runs on
+// one of these.
+std::vector<QuotaTree::Shortage> CapacityScheduling::ShortLines(const PodInfo& pod,
+                                                                QuotaId quota) const {
+  const QuotaTree& tree = book_.tree();
+  const PodAmounts& amounts = book_.RequestOf(pod);
+  std::vector<QuotaTree::Shortage> found;
+  for (int line = 0; line < static_cast<int>(tree.lines().size()); ++line) {
+    if (!tree.lines()[line].of_some_nodes()) continue;
+    const int64_t amount = amounts.Of(tree.lines()[line]);
+    if (amount == 0) continue;
+    if (const auto shortage = tree.FindShortage(quota, {{line, amount}}))
+      found.push_back(*shortage);
+  }
+  return found;
 }
 
 // Leaves out nodes on which the pod would be charged a line that has no room.
 Status CapacityScheduling::NarrowByLines(const PodInfo& pod, QuotaId quota, const NodeTable& nodes,
                                          PreFilterResult& result) {
   const QuotaTree& tree = book_.tree();
-  const PodAmounts& amounts = book_.RequestOf(pod);
-  std::vector<int> short_lines;
-  std::string reasons;
-  for (int line = 0; line < static_cast<int>(tree.lines().size()); ++line) {
-    if (!tree.lines()[line].of_some_nodes()) continue;
-    const int64_t amount = amounts.Of(tree.lines()[line]);
-    if (amount == 0) continue;
-    const auto shortage = tree.FindShortage(quota, {{line, amount}});
-    if (!shortage.has_value()) continue;
-    short_lines.push_back(line);
-    absl::StrAppend(&reasons, reasons.empty() ? "" : "; ", tree.ToString(*shortage));
-  }
+  const std::vector<QuotaTree::Shortage> short_lines = ShortLines(pod, quota);
   if (short_lines.empty()) return Status::Success();
   result.node_names.emplace();
   for (NodeRow row = 0; row < nodes.size(); ++row) {
     const NodeInfo& node = nodes.node(row);
     const bool is_covered = absl::c_any_of(
-        short_lines, [&](int line) { return tree.lines()[line].Covers(node.labels()); });
+        short_lines, [&](const auto& of) { return tree.lines()[of.line].Covers(node.labels()); });
     if (!is_covered && pod.required_node_affinity().Matches(node.labels(), node.name())) {
       result.node_names->insert(node.name());
     }
   }
   if (!result.node_names->empty()) return Status::Success();
   result.node_names.reset();
-  return Status::Unschedulable(reasons);
+  return Status::Unschedulable(absl::StrJoin(
+      short_lines, "; ", [&](std::string* to, const auto& of) { to->append(tree.ToString(of)); }));
 }
 
 Status CapacityScheduling::BeginTrial(const CycleState& state,
@@ -295,7 +314,17 @@ void CapacityScheduling::ExplainInTree(const PodInfo& pod, WaitingFor& waiting) 
   if (!quota.has_value()) return;
   const QuotaTree& tree = book_.tree();
   const QuotaBook::WithoutNomination without_nomination(book_, pod);
-  const auto shortage = tree.FindShortage(*quota, book_.ChargeOf(pod, nullptr));
+  const LineAmounts charge = book_.ChargeOf(pod, nullptr);
+  auto shortage = tree.FindShortage(*quota, charge);
+  bool is_beyond_min = false;
+  if (!shortage.has_value()) {
+    shortage = BeyondMin(pod, *quota, charge);
+    is_beyond_min = shortage.has_value();
+  }
+  if (!shortage.has_value()) {
+    const std::vector<QuotaTree::Shortage> of_some_nodes = ShortLines(pod, *quota);
+    if (!of_some_nodes.empty()) shortage = of_some_nodes.front();
+  }
   if (!shortage.has_value()) return;
   const QuotaLine& line = tree.lines()[shortage->line];
   // GPUs in parts are reported as whole ones.
@@ -304,10 +333,10 @@ void CapacityScheduling::ExplainInTree(const PodInfo& pod, WaitingFor& waiting) 
   waiting.needed = (shortage->needed + unit - 1) / unit;
   waiting.quota_used = ClampToInt64(shortage->used) / unit;
   waiting.quota_limit = ClampToInt64(shortage->limit) / unit;
-  if (shortage->kind == QuotaTree::Shortage::Kind::kBorrowed) return;
+  if (shortage->kind == QuotaTree::Shortage::Kind::kBorrowed && !is_beyond_min) return;
   waiting.quota = tree.spec(shortage->quota).subject();
-  waiting.reason = shortage->needed > shortage->limit ? WaitingReason::kQuotaMisconfigured
-                                                      : WaitingReason::kQuotaMax;
+  if (!is_beyond_min) waiting.reason = WaitingReason::kQuotaMax;
+  if (shortage->needed > shortage->limit) waiting.reason = WaitingReason::kQuotaMisconfigured;
 }
 
 int CapacityScheduling::Compare(int line, const QueuedPodInfo& a, const QueuedPodInfo& b) {
@@ -390,6 +419,23 @@ std::vector<QuotaFigure> CapacityScheduling::ReportQuotas() {
 std::vector<QuotaFigure> CapacityScheduling::ReportTree() const {
   const QuotaTree& tree = book_.tree();
   std::vector<QuotaFigure> figures;
+  // Of all together: what is guaranteed, and what the nodes have.
+  for (int line = 0; line < static_cast<int>(tree.lines().size()); ++line) {
+    const std::optional<int64_t> capacity = tree.capacity(line);
+    if (!capacity.has_value()) continue;
+    __int128 promised = 0;
+    for (const QuotaId child : tree.children(QuotaTree::kCluster)) {
+      promised += tree.guarantee(child, line);
+    }
+    const auto in_units = [&](__int128 amount) {
+      return tree.lines()[line].QuantityOf(ClampToInt64(amount)).AsDouble();
+    };
+    figures.push_back({.quota = "",
+                       .resource = tree.lines()[line].ToString(),
+                       .min = in_units(promised),
+                       .max = in_units(*capacity),
+                       .used = in_units(tree.used(QuotaTree::kCluster, line))});
+  }
   for (QuotaId quota = QuotaTree::kCluster + 1; quota < tree.size(); ++quota) {
     const QuotaSpec& spec = tree.spec(quota);
     for (size_t i = 0; i < tree.lines().size(); ++i) {

@@ -5,6 +5,7 @@
 #define BERTH_PLUGINS_CAPACITY_SCHEDULING_CAPACITY_SCHEDULING_H_
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -153,6 +154,9 @@ class CapacityScheduling final : public Plugin,
                        const NodeStatuses& statuses, Status not_on_one, PostFilterResult& result);
   Status PreFilterInTree(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                          PreFilterResult& result);
+  std::optional<QuotaTree::Shortage> BeyondMin(const PodInfo& pod, QuotaId quota,
+                                               const LineAmounts& charge) const;
+  std::vector<QuotaTree::Shortage> ShortLines(const PodInfo& pod, QuotaId quota) const;
   Status NarrowByLines(const PodInfo& pod, QuotaId quota, const NodeTable& nodes,
                        PreFilterResult& result);
   Status PostFilterInTree(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,

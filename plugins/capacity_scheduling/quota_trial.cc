@@ -101,7 +101,18 @@ VictimTrial::Verdict QuotaTrial::MayEvict(const VictimUnit& unit) const {
   }
   const TakingVerdict verdict = rule_.MayTake(taker_, *holder);
   if (verdict.ok()) return {Status::Success()};
-  return {Status::Unschedulable(std::string(TakingName(verdict.taking))), verdict.until};
+  // Many in a row are refused for the same reason.
+  if (refused_.verdict != verdict) {
+    refused_ = {verdict, Status::Unschedulable(verdict.ToString(book_.tree()))};
+  }
+  return {refused_.status, verdict.until};
+}
+
+Status QuotaTrial::WhyNobody() const {
+  const TakingVerdict verdict = rule_.WhyNotReclaim(taker_);
+  if (verdict.ok()) return VictimTrial::WhyNobody();
+  return Status::Unschedulable(
+      absl::StrCat("no pod may be evicted for it: ", verdict.ToString(book_.tree())));
 }
 
 Status QuotaTrial::HasRoom() const {

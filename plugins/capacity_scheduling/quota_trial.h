@@ -36,6 +36,7 @@ class QuotaTrial final : public VictimTrial {
   // The quotas that they are of, in that order.
   std::vector<QuotaId> VictimQuotas() const;
   Verdict MayEvict(const VictimUnit& unit) const override;
+  Status WhyNobody() const override;
   void Evict(const VictimUnit& unit) override { Move(unit, true); }
   void Spare(const VictimUnit& unit) override { Move(unit, false); }
   Status HasRoom() const override;
@@ -60,6 +61,12 @@ class QuotaTrial final : public VictimTrial {
   std::vector<PodAmounts> asked_;  // by preemptor
   TakingRule rule_;
   std::vector<Moved> moved_;  // to be undone, in reverse order
+  // The last refusal, in words.
+  struct Refused {
+    TakingVerdict verdict;
+    Status status;
+  };
+  mutable Refused refused_;
 };
 
 }  // namespace berth

@@ -363,7 +363,7 @@ class Planner {
     result.retry_at = retry_at_;
     result.nominated_node = "";  // nobody leaves for it: what it was promised is for others
     if (!any_legal) {
-      return refused.ok() ? Status::Unschedulable("no pod may be evicted for it") : refused;
+      return refused.ok() ? query_.trial.WhyNobody() : refused;
     }
     if (last.ok()) last = refused;
     return last.ok() ? Status::Unschedulable("no pod may be evicted that would make room") : last;

@@ -20,8 +20,8 @@ constexpr DomainRejection kNoLabel = {
 
 // Judging criterion: matching pods + 1 if the pod matches - the minimum <= maxSkew.
 DomainRule RuleOf(const TopologySpreadConstraint& constraint, bool matches_itself) {
-  return {.limit = DomainLimit::AtMostAboveFewest(constraint.max_skew - (matches_itself ? 1 : 0),
-                                                  constraint.min_domains),
+  return {.limit = DomainLimit::AtMostAboveMinimum(constraint.max_skew - (matches_itself ? 1 : 0),
+                                                   constraint.min_domains),
           .otherwise = kSkewed,
           .without_key = kNoLabel};
 }
@@ -73,7 +73,8 @@ absl::StatusOr<std::unique_ptr<Plugin>> PodTopologySpread::Create(const PluginAr
       defaults.constraints.push_back(DefaultConstraint(*constraint));
     }
   }
-  if (!defaults.constraints.empty()) {  // what they select is found by way of these
+  if (!defaults.constraints.empty()) {  // they select the pods of the services, sets and
+                                        // controllers that the pod belongs to
     for (const Kind kind :
          {Kind::kService, Kind::kReplicationController, Kind::kReplicaSet, Kind::kStatefulSet}) {
       handle.Watch(kind);

@@ -53,6 +53,8 @@ class PodTopologySpread final : public Plugin,
   // A rule a hard constraint.
   Status ListRules(const PodInfo& pod, const NodeTable& nodes, DomainRules& rules) override;
   void AddListInputs(const PodInfo& pod, FilterInputs& inputs) const override;
+  void CountOtherPods(const PodInfo&, const PodInfo&, const NodeInfo&, int64_t,
+                      DomainRules&) const override {}  // selectors match all pods that count
 
   Status PreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                   absl::Span<const NodeRow> feasible) override;
@@ -76,7 +78,8 @@ class PodTopologySpread final : public Plugin,
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
   bool HintsReadSpecOnly() const override { return defaults_.constraints.empty(); }
 
-  // Signs pods that no constraint applies to; every other verdict depends on where pods run.
+  // Signs pods that no constraint applies to; every other verdict depends on where pods run. With
+  // default constraints verdicts depend on objects (Services and such), and are not kept by node.
   Status SignPod(const PodInfo& pod, PodSignature&) const override;
   bool SignsSpecOnly() const override { return defaults_.constraints.empty(); }
   Aspects DependsOn() const override {

@@ -62,6 +62,10 @@ class JsonWriter {
   JsonWriter& Null() {
     return With([](auto& out) { out.Null(); });
   }
+  // An object that is JSON already.
+  JsonWriter& Raw(absl::string_view json) {
+    return With([&](auto& out) { out.RawValue(json.data(), json.size(), rapidjson::kObjectType); });
+  }
   template <class Strings>
   JsonWriter& StringArray(const Strings& strings) {
     BeginArray();

@@ -36,7 +36,10 @@ void Environment::AddVariable(absl::string_view name, Type type) {
   variables_.push_back({std::string(name), std::move(type)});
 }
 
-void Environment::AddType(Type type) { types_.insert_or_assign(type.name(), type); }
+void Environment::AddType(Type type) {
+  std::string name(type.name());
+  types_.insert_or_assign(std::move(name), std::move(type));
+}
 
 void Environment::AddField(absl::string_view struct_name, absl::string_view field, Type type) {
   fields_[struct_name].insert_or_assign(field, std::move(type));

@@ -128,7 +128,7 @@ std::optional<std::string> CutScheme(absl::string_view& rest) {
     if (i > 0 && (absl::ascii_isdigit(c) || IsOneOf(c, "+-."))) continue;
     if (c != ':') return "";
     if (i == 0) return std::nullopt;
-    const std::string scheme = absl::AsciiStrToLower(rest.substr(0, i));
+    std::string scheme = absl::AsciiStrToLower(rest.substr(0, i));
     rest.remove_prefix(i + 1);
     return scheme;
   }

@@ -59,14 +59,14 @@ class Binder::Waiting final : public WaitingPod {
     if (!waits()) return;  // allowed or rejected before: too late
     status_ = Status::Unschedulable(std::string(message)).WithPlugin(Symbol::Intern(plugin));
     refused_ = true;
-    waited_in_vain_ = true;
+    permit_wait_failed_ = true;
   }
   void Refuse(Status status) {
     status_ = std::move(status);
     refused_ = status_.IsRejected();
   }
   bool refused() const { return refused_; }
-  bool permit_wait_failed() const { return waited_in_vain_; }
+  bool permit_wait_failed() const { return permit_wait_failed_; }
 
   bool waits() const { return status_.ok() && !pending_.empty(); }
   bool alive() const { return status_.ok(); }
@@ -117,7 +117,7 @@ class Binder::Waiting final : public WaitingPod {
   absl::Time not_before_;
   std::vector<Pending> pending_;
   bool refused_ = false;
-  bool waited_in_vain_ = false;
+  bool permit_wait_failed_ = false;
   bool polled_ = false;
   bool dropped_ = false;  // of the scheduling thread, always
   bool has_waited_ = false;
@@ -427,7 +427,7 @@ void Binder::Bind(Waiting& member) {
   });
 }
 
-// Back on the scheduling thread: the batch's outcomes are known. It is dropped in Settle().
+// Back on the scheduling thread: the batch's outcomes are known. Advance() erases it.
 void Binder::Finish(Batch& batch) {
   for (Waiting& member : batch.members) {
     outcomes_.push_back({std::move(member.placement()), member.status(), member.refused(),

@@ -183,7 +183,7 @@ bool Engine::Step() {
   WarnIfNotSynced(now);
   binder_.Expire(now);
   if (binding_cycle_.HandleOutcomes(now)) return true;
-  // One portion of asking an attempt: the event that came may have taken it.
+  // At most one round of hints an attempt. The event that was just taken in may have used it.
   const bool has_just_asked = queue_.has_pending_events() && queue_.steps() > ticked_steps_;
   consecutive_events_ = 0;
   queue_steps_ = queue_.steps();
@@ -201,8 +201,8 @@ bool Engine::Step() {
   return true;
 }
 
-// What very many pods wait for counts more than once: few of such events in a row, and none while
-// the queue still has to ask about some.
+// An event that very many pods wait for counts as several, so that few of them are taken in a row.
+// None is taken while the queue still has hints to ask about earlier ones.
 int64_t Engine::ConsecutiveEvents() const {
   constexpr int64_t kStepsOfEvent = 32;
   if (queue_.has_many_pending_events()) return kMaxConsecutiveEvents;
@@ -460,7 +460,7 @@ SchedulerCounters Engine::counters() const {
     counters.plugin_faults += framework->fault_log().faults();
   }
   counters.troubles = profiles_.troubles();
-  const NodeEvaluator::Counters evaluations = entry_scheduler_.cycle().evaluator().counters();
+  const NodeEvaluator::Counters evaluations = entry_scheduler_.cycle().counters();
   counters.unconfirmed = evaluations.unconfirmed;
   counters.incremental_cycles = evaluations.recalled;
   return counters;

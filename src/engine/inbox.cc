@@ -30,7 +30,7 @@ void Inbox::Add(Item item) {
   arrived_.SignalAll();
 }
 
-// Outside the lock: what goes may post.
+// Items are destroyed outside the lock: a destructor may post.
 void Inbox::Close() {
   std::vector<Item> items;
   std::deque<std::vector<Item>> more;

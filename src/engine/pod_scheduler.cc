@@ -217,7 +217,7 @@ void PodScheduler::Diagnose(const AttemptRequest& request,
   if (failure.status.plugin().empty() && !failure.rejecting_plugins.empty()) {
     failure.status.SetPlugin(failure.rejecting_plugins.front());
   }
-  if (post_filter.rejected) {  // who is blamed is settled
+  if (post_filter.rejected) {  // after the blamed plugin was chosen: it is one of the others
     WaitForPostFilter(*request.framework, *pod, failure.rejecting_plugins);
   }
   const Symbol blamed = failure.status.plugin_symbol();

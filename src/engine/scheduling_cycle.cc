@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "evaluation/full_evaluator.h"
 #include "evaluation/incremental/incremental_evaluator.h"
 
 namespace berth {
@@ -83,6 +82,12 @@ CycleResult Conclude(const EvaluationRequest& request, Evaluation evaluation,
 SchedulingCycle::SchedulingCycle(bool incremental, int filter_block_size)
     : evaluator_(NewEvaluator(incremental, filter_block_size)),
       evaluator_with_extenders_(filter_block_size) {}
+
+NodeEvaluator::Counters SchedulingCycle::counters() const {
+  NodeEvaluator::Counters counters = evaluator_->counters();
+  counters.unconfirmed += evaluator_with_extenders_.counters().unconfirmed;
+  return counters;
+}
 
 CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state,
                                  const std::shared_ptr<const PodInfo>& pod, const NodeTable& nodes,

@@ -42,7 +42,8 @@ class SchedulingCycle {
                   const std::shared_ptr<const PodInfo>& pod, const NodeTable& nodes,
                   const Nominator& nominator, int percentage);
 
-  const NodeEvaluator& evaluator() const { return *evaluator_; }
+  // Of all evaluations since the start.
+  NodeEvaluator::Counters counters() const;
 
  private:
   const std::unique_ptr<NodeEvaluator> evaluator_;

@@ -32,7 +32,6 @@ struct FreeCapacityQuestion {
   std::string resource;
   uint8_t rejector = NodeVerdicts::kNoRejector;
   int64_t needed = 0;
-  friend bool operator==(const FreeCapacityQuestion&, const FreeCapacityQuestion&) = default;
 };
 struct FreeCapacity {
   int64_t all_free = 0;   // on all of these nodes; stops at the ends of int64

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -159,20 +160,15 @@ std::vector<const PreemptionCandidate*> Sorted(
   return sorted;
 }
 
-template <class Write>
-void AppendVictims(absl::Span<const PreemptionCandidate* const> candidates, const Write& write_pod,
-                   std::string& out) {
-  absl::StrAppend(&out, "{");
-  absl::string_view comma;
+void WriteVictims(absl::Span<const PreemptionCandidate* const> candidates,
+                  absl::FunctionRef<void(const PodInfo&)> write_pod, JsonWriter& out) {
+  out.BeginObject();
   for (const PreemptionCandidate* candidate : Sorted(candidates)) {
-    absl::StrAppend(&out, std::exchange(comma, ","), Quoted(candidate->node), ":{\"Pods\":[");
-    absl::string_view pod_comma;
-    for (const auto& victim : candidate->victims) {
-      absl::StrAppend(&out, std::exchange(pod_comma, ","), write_pod(*victim));
-    }
-    absl::StrAppend(&out, "],\"NumPDBViolations\":", candidate->pdb_violations, "}");
+    out.Key(candidate->node).BeginObject().Key("Pods").BeginArray();
+    for (const auto& victim : candidate->victims) write_pod(*victim);
+    out.EndArray().Key("NumPDBViolations").Int(candidate->pdb_violations).EndObject();
   }
-  absl::StrAppend(&out, "}");
+  out.EndObject();
 }
 
 }  // namespace
@@ -192,43 +188,43 @@ std::string ObjectJson(const google::protobuf::Message& object) {
 std::string PodJson(const PodInfo& pod) { return ObjectJson(*pod.packed()->Unpack()); }
 
 std::string NodeNamesRequest(absl::string_view pod, absl::Span<const NodeInfo* const> nodes) {
-  JsonWriter names;
-  names.BeginArray();
-  for (const NodeInfo* node : nodes) names.String(node->name().view());
-  names.EndArray();
-  return absl::StrCat("{\"Pod\":", pod, ",\"Nodes\":null,\"NodeNames\":", names.text(), "}");
+  JsonWriter out;
+  out.BeginObject().Key("Pod").Raw(pod).Key("Nodes").Null().Key("NodeNames").BeginArray();
+  for (const NodeInfo* node : nodes) out.String(node->name().view());
+  out.EndArray().EndObject();
+  return std::string(out.text());
 }
 
 std::string NodesRequest(absl::string_view pod, absl::Span<const absl::string_view> nodes) {
-  size_t size = pod.size() + 64;
-  for (const absl::string_view node : nodes) size += node.size() + 1;
-  std::string request;
-  request.reserve(size);
-  absl::StrAppend(&request, "{\"Pod\":", pod, ",\"Nodes\":{\"metadata\":{},\"items\":[");
-  absl::string_view comma;
-  for (const absl::string_view node : nodes) {
-    absl::StrAppend(&request, std::exchange(comma, ","), node);
-  }
-  absl::StrAppend(&request, "]},\"NodeNames\":null}");
-  return request;
+  JsonWriter out;
+  out.BeginObject().Key("Pod").Raw(pod).Key("Nodes").BeginObject();
+  out.Key("metadata").BeginObject().EndObject().Key("items").BeginArray();
+  for (const absl::string_view node : nodes) out.Raw(node);
+  out.EndArray().EndObject().Key("NodeNames").Null().EndObject();
+  return std::string(out.text());
 }
 
 std::string MetaVictimsRequest(absl::string_view pod,
                                absl::Span<const PreemptionCandidate* const> candidates) {
-  std::string request =
-      absl::StrCat("{\"Pod\":", pod, ",\"NodeNameToVictims\":null,\"NodeNameToMetaVictims\":");
-  AppendVictims(
-      candidates,
-      [](const PodInfo& victim) { return absl::StrCat("{\"UID\":", Quoted(victim.uid()), "}"); },
-      request);
-  return request + "}";
+  JsonWriter out;
+  out.BeginObject().Key("Pod").Raw(pod).Key("NodeNameToVictims").Null();
+  out.Key("NodeNameToMetaVictims");
+  const auto write_uid = [&](const PodInfo& victim) {
+    out.BeginObject().Key("UID").String(victim.uid()).EndObject();
+  };
+  WriteVictims(candidates, write_uid, out);
+  out.EndObject();
+  return std::string(out.text());
 }
 
 std::string VictimsRequest(absl::string_view pod,
                            absl::Span<const PreemptionCandidate* const> candidates) {
-  std::string request = absl::StrCat("{\"Pod\":", pod, ",\"NodeNameToVictims\":");
-  AppendVictims(candidates, &PodJson, request);
-  return request + ",\"NodeNameToMetaVictims\":null}";
+  JsonWriter out;
+  out.BeginObject().Key("Pod").Raw(pod).Key("NodeNameToVictims");
+  WriteVictims(
+      candidates, [&](const PodInfo& victim) { out.Raw(PodJson(victim)); }, out);
+  out.Key("NodeNameToMetaVictims").Null().EndObject();
+  return std::string(out.text());
 }
 
 std::string BindingRequest(const PodInfo& pod, absl::string_view node_name) {

@@ -88,11 +88,12 @@ class CapacityBesideNominated {
     const int64_t used = need.requested[row];
     const bool tells = IsPlain(need.amount | has | used | taken) && need.amount <= has;
     // Unsigned, as a sum that does not tell may overflow.
-    const uint64_t wanted = uint64_t(used) + uint64_t(taken) + uint64_t(need.amount);
-    const uint32_t shortage = wanted > uint64_t(has) ? bit : 0;
+    const uint64_t wanted = Unsigned(used) + Unsigned(taken) + Unsigned(need.amount);
+    const uint32_t shortage = wanted > Unsigned(has) ? bit : 0;
     return tells ? shortage : kUntold;
   }
 
+  static uint64_t Unsigned(int64_t amount) { return static_cast<uint64_t>(amount); }
   // Whether sums of such amounts cannot overflow.
   static bool IsPlain(int64_t amount) { return (amount & ~((int64_t{1} << 56) - 1)) == 0; }
 

@@ -60,7 +60,7 @@ void DomainRules::Add(std::shared_ptr<const DomainPods> pods, DomainCounts count
       .counts = std::move(counts),
   });
   Rule& added = rules_.back();
-  if (rule.limit.kind_ == Limit::kAtMostAboveFewest) added.fewest = added.counts.CountFewest();
+  if (rule.limit.kind_ == Limit::kAtMostAboveMinimum) added.minimum = added.counts.FindMinimum();
   if (rule.limit.kind_ == Limit::kAtLeastOneOrFirst) added.total = added.counts.CountAll();
 }
 
@@ -89,8 +89,9 @@ DomainThreshold DomainRules::ThresholdOf(const Rule& rule) const {
       threshold.most = limit.pods_;
       threshold.above_max = rule.otherwise;
       break;
-    case Limit::kAtMostAboveFewest:
-      threshold.most = limit.pods_ + (rule.fewest.domains < limit.min_domains_ ? 0 : Fewest(rule));
+    case Limit::kAtMostAboveMinimum:
+      threshold.most =
+          limit.pods_ + (rule.minimum.domains < limit.min_domains_ ? 0 : Minimum(rule));
       threshold.above_max = rule.otherwise;
       break;
     case Limit::kAtLeastOne:
@@ -104,8 +105,9 @@ DomainThreshold DomainRules::ThresholdOf(const Rule& rule) const {
 }
 
 // How many pods have to leave a domain before its nodes take the pod.
-// - AtMost, AtMostAboveFewest: those above the limit. The fewest of all domains stays the same when
-//   pods leave another domain, and the domain with the fewest takes the pod in any case.
+// - AtMost, AtMostAboveMinimum: those above the limit. The minimum of all domains stays the same
+// when
+//   pods leave another domain, and the domain with the minimum takes the pod in any case.
 // - AtLeastOne: never known. A domain with too few pods gets no more as pods leave, and one with
 //   enough may then have too few.
 // - AtLeastOneOrFirst: the same, and when the last pod of all has left, the pod is the first.
@@ -119,17 +121,18 @@ DomainDistance DomainRules::DistanceOf(const Rule& rule) const {
   return distance;
 }
 
-// The fewest pods of a domain. Right as long as dry runs change one domain only, as they do: pods
+// The minimum pods of a domain. Right as long as dry runs change one domain only, as they do: pods
 // of one node come and go.
-int64_t DomainRules::Fewest(const Rule& rule) const {
-  int64_t of_changed = MinimumPods::kNone, with_minimum = rule.fewest.with_minimum;
+int64_t DomainRules::Minimum(const Rule& rule) const {
+  int64_t of_changed = MinimumPods::kNone, with_minimum = rule.minimum.with_minimum;
   for (const auto& [domain, difference] : rule.counts.added()) {
     const int64_t now = rule.counts.at(domain);
     of_changed = std::min(of_changed, now);
-    const bool is_known = rule.counts.HasNodes(domain);  // to `fewest`; the node may be of no table
-    if (is_known && now - difference == rule.fewest.pods) --with_minimum;
+    const bool is_known =
+        rule.counts.HasNodes(domain);  // to `minimum`; the node may be of no table
+    if (is_known && now - difference == rule.minimum.pods) --with_minimum;
   }
-  return std::min(with_minimum > 0 ? rule.fewest.pods : rule.fewest.next, of_changed);
+  return std::min(with_minimum > 0 ? rule.minimum.pods : rule.minimum.next, of_changed);
 }
 
 bool DomainRules::MayBeFirst() const {

@@ -251,10 +251,7 @@ class KueueImporter {
   void ReadPolicies(Value spec, ImportedQuota& quota) {
     ReadPreemption(spec.Find("preemption"), quota);
     NoteFungibility(spec.Find("flavorFungibility"), quota);
-    if (TextOf(spec.Find("queueingStrategy")) == "StrictFIFO") {
-      quota.queueing = "StrictFIFO";
-      quota.Note("queueing", "is read by Berth and has no effect yet: later pods may go first");
-    }
+    if (TextOf(spec.Find("queueingStrategy")) == "StrictFIFO") quota.queueing = "StrictFIFO";
     const std::string stop = TextOf(spec.Find("stopPolicy"));
     if (stop == "Hold" || stop == "HoldAndDrain") {
       quota.max[std::string(kPods)] = Quantity();

@@ -53,8 +53,8 @@ bool MoreImportantPod(const PodInfo& a, const PodInfo& b) {
 
 std::vector<PreemptionRules::CandidateScore> DefaultCandidateScores() {
   std::vector<PreemptionRules::CandidateScore> scores;
-  for (size_t i = 0; i < kDefaultRules; ++i) {
-    scores.push_back([i](const PreemptionCandidate& c) { return ScoresByDefaultRules(c)[i]; });
+  for (size_t i = 0; i < kDefaultScores; ++i) {
+    scores.push_back([i](const PreemptionCandidate& c) { return DefaultScoresOf(c)[i]; });
   }
   return scores;
 }
@@ -64,7 +64,7 @@ int64_t StartNanos(const PodInfo& pod) {
   return start.has_value() ? absl::ToUnixNanos(*start) : std::numeric_limits<int64_t>::max();
 }
 
-CandidateScores ScoresByDefaultRules(const PreemptionCandidate& candidate) {
+CandidateScores DefaultScoresOf(const PreemptionCandidate& candidate) {
   return {-int64_t{candidate.pdb_violations}, -int64_t{candidate.victims.front()->priority()},
           -PrioritySum(candidate), -static_cast<int64_t>(candidate.victims.size()),
           EarliestStartNanos(candidate)};

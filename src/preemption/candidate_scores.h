@@ -14,8 +14,8 @@
 namespace berth {
 
 // In the order in which they decide: compared as a whole, the greater one wins.
-constexpr size_t kDefaultRules = 5;
-using CandidateScores = absl::InlinedVector<int64_t, kDefaultRules>;
+constexpr size_t kDefaultScores = 5;
+using CandidateScores = absl::InlinedVector<int64_t, kDefaultScores>;
 
 struct ScoredCandidate {
   PreemptionCandidate candidate;
@@ -27,7 +27,7 @@ using ScoredCandidatePtr = std::shared_ptr<const ScoredCandidate>;
 int64_t StartNanos(const PodInfo& pod);
 
 // All of DefaultCandidateScores(). The candidate has victims.
-CandidateScores ScoresByDefaultRules(const PreemptionCandidate& candidate);
+CandidateScores DefaultScoresOf(const PreemptionCandidate& candidate);
 
 // What a victim of that priority adds to the third of these, which is the sum's negative.
 // Moved above 0: otherwise few victims of negative priority would lose to many.

@@ -30,7 +30,7 @@ struct PreemptionQuery {
   const NodeStatuses& statuses;
   int potential_nodes;
   PreemptionRules::SearchRange range;
-  std::vector<PreemptionRules::CandidateScore> scores;  // empty: ScoresByDefaultRules()
+  std::vector<PreemptionRules::CandidateScore> scores;  // empty: DefaultScoresOf()
   const FollowedBudgets& budgets;
   // Absent: no pod is spared for its group.
   const GroupVictims* spare_groups = nullptr;

@@ -23,7 +23,7 @@ Status SelectVictims(DryRun& run, const PreemptionQuery& query, PreemptionCandid
 }  // namespace
 
 CandidateScores ScoresOf(const PreemptionCandidate& candidate, const PreemptionQuery& query) {
-  if (query.scores.empty()) return ScoresByDefaultRules(candidate);
+  if (query.scores.empty()) return DefaultScoresOf(candidate);
   CandidateScores scores;
   for (const PreemptionRules::CandidateScore& score : query.scores) {
     scores.push_back(score(candidate));

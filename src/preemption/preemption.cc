@@ -72,23 +72,28 @@ void PreferWithoutGroups(Handle& handle, const GroupVictims& groups, const Preem
 
 }  // namespace
 
-Preemption::Preemption(Handle& handle)
-    : handle_(handle),
-      budgets_(handle.Shared<FollowedBudgets>()),
-      full_(std::make_unique<FullSearch>(handle)),
-      pruned_(std::make_unique<PrunedSearch>(handle)) {
+struct Preemption::Parts {
+  explicit Parts(Handle& handle)
+      : budgets(handle.Shared<FollowedBudgets>()), full(handle), pruned(handle) {}
+
+  const std::shared_ptr<FollowedBudgets> budgets;  // one a scheduler
+  FullSearch full;
+  PrunedSearch pruned;
+};
+
+Preemption::Preemption(Handle& handle) : handle_(handle), parts_(std::make_unique<Parts>(handle)) {
   handle.Watch(Kind::kPodDisruptionBudget);
 }
 
 Preemption::~Preemption() = default;
 
 bool Preemption::AnyLowerPriority(const PodInfo& pod) {
-  return pruned_->LowestPriority() < pod.priority();
+  return parts_->pruned.LowestPriority() < pod.priority();
 }
 
 const DisruptionBudgets& Preemption::budgets() {
-  budgets_->Refresh(handle_.objects(), handle_.nodes());
-  return budgets_->all();
+  parts_->budgets->Refresh(handle_.objects(), handle_.nodes());
+  return parts_->budgets->all();
 }
 
 Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const PodInfo& pod,
@@ -97,7 +102,7 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
   if (!eligible.ok()) return eligible;
   if (handle_.nodes().size() == 0) return Status::Error("no nodes available");
 
-  budgets_->Refresh(handle_.objects(), handle_.nodes());
+  parts_->budgets->Refresh(handle_.objects(), handle_.nodes());
   const int potential_nodes = statuses.CountWith(Code::kUnschedulable);
   const PreemptionQuery query{
       .rules = rules,
@@ -107,11 +112,12 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
       .potential_nodes = potential_nodes,
       .range = potential_nodes == 0 ? PreemptionRules::SearchRange() : rules.Range(potential_nodes),
       .scores = rules.OrderedScores(),
-      .budgets = *budgets_};
+      .budgets = *parts_->budgets};
   // The pruned search finds the best candidate only, and uses what plugins declared.
-  const bool all =
+  const bool needs_full_search =
       state.full_evaluation() || !query.scores.empty() || ExtendersDecide(handle_, pod);
-  CandidateSearch& search = all ? *full_ : static_cast<CandidateSearch&>(*pruned_);
+  CandidateSearch& search =
+      needs_full_search ? static_cast<CandidateSearch&>(parts_->full) : parts_->pruned;
   std::optional<SearchResult> found = search.Find(query, state.work_budget());
   if (!found.has_value()) return Status::Unschedulable("the search for victims has yielded");
 

@@ -21,6 +21,7 @@
 #include "absl/time/clock.h"
 
 // gperftools' malloc_extension_c.h.
+// NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" __attribute__((weak)) int MallocExtension_GetNumericProperty(const char* property,
                                                                         size_t* value);
 

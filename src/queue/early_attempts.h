@@ -35,8 +35,8 @@ class EarlyAttempts {
     paused_until_ = now + spent_;
     spent_ = absl::ZeroDuration();
   }
-  // Nothing is active: nobody is kept waiting.
-  void Forgive() {
+  // Nothing is active that early attempts could keep waiting.
+  void Reset() {
     spent_ = absl::ZeroDuration();
     paused_until_ = absl::InfinitePast();
   }

@@ -73,7 +73,7 @@ void EntryIndex::List(QueueEntry& entry, const IdentityPtr& pod) {
   if (entry.is_group) {
     *group_of_.FindOrAdd(pod).first = &entry;
   } else {
-    entry.is_taken = true;
+    entry.has_pending_pod = true;
   }
 }
 
@@ -81,7 +81,7 @@ void EntryIndex::Unlist(QueueEntry& entry, UidRef pod) {
   if (entry.is_group) {
     group_of_.Erase(pod);
   } else {
-    entry.is_taken = false;
+    entry.has_pending_pod = false;
   }
 }
 
@@ -124,7 +124,7 @@ std::vector<PendingPod> EntryIndex::TakeStrayMembers(QueueEntry& entry) {
 int EntryIndex::size() const {
   int taken = 0;
   single_pods_.ForEach(
-      [&](const Identity&, const QueueEntry& entry) { taken += entry.is_taken ? 1 : 0; });
+      [&](const Identity&, const QueueEntry& entry) { taken += entry.has_pending_pod ? 1 : 0; });
   return taken + static_cast<int>(group_of_.size());
 }
 

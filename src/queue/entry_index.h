@@ -30,7 +30,7 @@ class EntryIndex {
   // The entry that has the pod, or null.
   const QueueEntry* FindByPod(UidRef pod) const {
     const QueueEntry* const single = single_pods_.Find(pod);
-    if (single != nullptr && single->is_taken) return single;
+    if (single != nullptr && single->has_pending_pod) return single;
     QueueEntry* const* const group = group_of_.Find(pod);
     return group == nullptr ? nullptr : *group;
   }

@@ -38,7 +38,7 @@ struct Counts {
 absl::Status CheckMembers(const QueueParts& queue, const QueueEntry& entry) {
   const std::string& key = entry.key;
   const bool has_member = !entry.members.empty() || !entry.gated_members.empty();
-  if (!entry.is_group && entry.is_taken != has_member) {
+  if (!entry.is_group && entry.has_pending_pod != has_member) {
     return Broken(key, has_member ? " has a pod" : " has no pod", " and does not know it");
   }
   if (entry.members.empty() && entry.state != QueueState::kInFlight &&

@@ -63,7 +63,7 @@ struct QueueEntry {
   // --- Its place, for the queue alone but for the state ---
   QueueState state = QueueState::kGated;
   bool changed_in_flight = false;  // a member joined while it was in flight
-  bool is_taken = false;           // of a single pod's: that pod is pending
+  bool has_pending_pod = false;    // of a single pod's: that pod is pending
   static constexpr int64_t kNotInList = -1;
   int64_t place = kNotInList;          // in OrderedEntries
   int64_t place_in_line = kNotInList;  // the same, in a line of those in backoff (EntryLines)

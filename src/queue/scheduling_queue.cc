@@ -74,9 +74,10 @@ void SchedulingQueue::Enter(PendingPod member, std::optional<std::string> group)
   const size_t had = entry->members.size();
   const int32_t priority = member.pod->priority();
   gates_.Insert(*entry, std::move(member));
-  const bool takes_back =
+  const bool lowers_priority =
       entry->lead.group_priority.has_value() && priority < *entry->lead.group_priority;
-  if (takes_back && (entry->state == QueueState::kActive || entry->state == QueueState::kBackoff)) {
+  if (lowers_priority &&
+      (entry->state == QueueState::kActive || entry->state == QueueState::kBackoff)) {
     requeuer_.Attach(*entry, entry->state);
   }
   metrics_.SetCause("UnschedulablePodAdd");
@@ -185,7 +186,7 @@ bool SchedulingQueue::Resume(const QueueEntry* in_flight) {
 
 const QueueEntry* SchedulingQueue::Pop() {
   const absl::Time now = clock_.Now();
-  if (places_.active_size() == 0) early_.Forgive();
+  if (places_.active_size() == 0) early_.Reset();
   places_.SetActiveAlone(!early_.MayBegin(now));
   if (!CanPop()) return nullptr;
   Entry& entry = places_.Next();

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
 
 namespace berth {
 
@@ -30,6 +31,35 @@ absl::string_view TakingName(Taking taking) {
   return "";
 }
 
+std::string TakingVerdict::ToString(const QuotaTree& tree) const {
+  const std::string subject = tree.spec(quota).subject();
+  const auto text = [&](__int128 amount) {
+    return tree.lines()[line].QuantityOf(static_cast<int64_t>(amount)).ToString();
+  };
+  const absl::string_view bound_name = by_share ? "fair share" : "min";
+  switch (taking) {
+    case Taking::kNever:
+      return absl::StrCat(subject, " lets its pods evict nobody for that");
+    case Taking::kFenced:
+      return absl::StrCat("the fence of ", subject, " stands between the quotas");
+    case Taking::kTakerAbove:
+      if (line < 0) return absl::StrCat(subject, " has no ", bound_name, " of what is asked for");
+      return absl::StrCat(subject, " would use ", text(used), " ", tree.lines()[line].ToString(),
+                          ", more than its ", bound_name, ", ", text(bound));
+    case Taking::kHolderWithin:
+      if (line < 0) return absl::StrCat(subject, " uses nothing of what is asked for");
+      return absl::StrCat(subject, " uses ", text(used), " ", tree.lines()[line].ToString(),
+                          ", no more than its ", bound_name, ", ", text(bound));
+    case Taking::kMinRuntime:
+      return absl::StrCat(TakingName(taking), " for ", subject);
+    case Taking::kYes:
+    case Taking::kNotPreemptible:
+    case Taking::kNotLower:
+      break;
+  }
+  return std::string(TakingName(taking));
+}
+
 __int128 TakingRule::Share(QuotaId quota, int line) const {
   const auto [found, is_new] = shares_.try_emplace({quota, line}, 0);
   if (is_new) found->second = tree_.ShareOf(quota, line);
@@ -50,12 +80,22 @@ TakingRule::Side TakingRule::SideOf(QuotaId quota, QuotaId ancestor, int line, B
 }
 
 bool TakingRule::StaysWithin(const QuotaTaker& taker, const QuotaTree::Branches& branches,
-                             Bound bound) const {
+                             Bound bound, TakingVerdict* why) const {
   bool claims = false;
+  if (why != nullptr) {
+    *why = {.taking = Taking::kTakerAbove, .quota = branches.a, .by_share = bound == Bound::kShare};
+  }
   for (const auto& [line, amount] : taker.request) {
     if (!tree_.Concerns(branches.a, line)) continue;
     const Side side = SideOf(branches.a, branches.ancestor, line, bound);
-    if (side.used + amount > side.bound) return false;
+    if (side.used + amount > side.bound) {
+      if (why != nullptr) {
+        why->line = line;
+        why->used = side.used + amount;
+        why->bound = side.bound;
+      }
+      return false;
+    }
     claims = true;
   }
   return claims;
@@ -65,9 +105,19 @@ bool TakingRule::StaysWithin(const QuotaTaker& taker, const QuotaTree::Branches&
 // down to the holder; unless they are promised more than the one above them has, which it may take
 // back.
 bool TakingRule::IsAboveOn(int line, QuotaId holder, const QuotaTree::Branches& branches,
-                           Bound bound) const {
+                           Bound bound, TakingVerdict* why) const {
+  const auto no = [&](QuotaId quota, __int128 used, __int128 of) {
+    if (why == nullptr) return false;
+    *why = {.taking = Taking::kHolderWithin,
+            .quota = quota,
+            .line = line,
+            .used = used,
+            .bound = of,
+            .by_share = bound == Bound::kShare};
+    return false;
+  };
   const Side side = SideOf(branches.b, branches.ancestor, line, bound);
-  if (side.used <= side.bound) return false;
+  if (side.used <= side.bound) return no(branches.b, side.used, side.bound);
   for (QuotaId quota = holder; quota != branches.b && quota != branches.ancestor;
        quota = tree_.parent(quota)) {
     const __int128 own =
@@ -77,46 +127,57 @@ bool TakingRule::IsAboveOn(int line, QuotaId holder, const QuotaTree::Branches& 
     for (const QuotaId sibling : tree_.children(tree_.parent(quota))) {
       promised += tree_.guarantee(sibling, line);
     }
-    if (promised <= tree_.guarantee(tree_.parent(quota), line)) return false;
+    if (promised <= tree_.guarantee(tree_.parent(quota), line)) {
+      return no(quota, tree_.used(quota, line), own);
+    }
   }
   return true;
 }
 
 bool TakingRule::IsAbove(const QuotaTaker& taker, const QuotaHolder& holder,
-                         const QuotaTree::Branches& branches, Bound bound) const {
+                         const QuotaTree::Branches& branches, Bound bound,
+                         TakingVerdict& why) const {
+  why = {
+      .taking = Taking::kHolderWithin, .quota = holder.quota, .by_share = bound == Bound::kShare};
   bool is_above = false;
   for (const auto& [line, amount] : holder.amounts) {
     if (amount <= 0 || !tree_.Concerns(holder.quota, line)) continue;
-    const bool above = IsAboveOn(line, holder.quota, branches, bound);
+    const bool asked_for = AmountOfLine(taker.request, line) > 0;
+    const bool decides = asked_for || tree_.lines()[line].is_scalar();
+    const bool above = IsAboveOn(line, holder.quota, branches, bound, decides ? &why : nullptr);
     // A pod that holds guaranteed GPUs does not go for CPU that was borrowed.
     if (!above && tree_.lines()[line].is_scalar()) return false;
-    is_above |= above && AmountOfLine(taker.request, line) > 0;
+    is_above |= above && asked_for;
   }
   return is_above;
 }
 
-bool TakingRule::IsFenced(QuotaId taker, QuotaId holder,
-                          const QuotaTree::Branches& branches) const {
-  const auto any = [&](QuotaId from, QuotaFence fence) {
+QuotaId TakingRule::FenceBetween(QuotaId taker, QuotaId holder,
+                                 const QuotaTree::Branches& branches) const {
+  const auto first = [&](QuotaId from, QuotaFence fence) {
     for (QuotaId quota = from; quota != branches.ancestor && quota > 0;
          quota = tree_.parent(quota)) {
       const QuotaFence of_quota = tree_.spec(quota).fence;
-      if (of_quota == fence || of_quota == QuotaFence::kBoth) return true;
+      if (of_quota == fence || of_quota == QuotaFence::kBoth) return quota;
     }
-    return false;
+    return QuotaTree::kCluster;
   };
-  return any(taker, QuotaFence::kOut) || any(holder, QuotaFence::kIn);
+  const QuotaId out = first(taker, QuotaFence::kOut);
+  return out != QuotaTree::kCluster ? out : first(holder, QuotaFence::kIn);
 }
 
 // The quota `from`, or the nearest above it that says so, counts. KAI min-runtime: the quota just
 // below the lowest common ancestor, on the holder's side.
-absl::Time TakingRule::MayGoAt(const QuotaHolder& holder, QuotaId from,
-                               std::optional<absl::Duration> QuotaSpec::*field) const {
+TakingVerdict TakingRule::UnlessTooSoon(const QuotaHolder& holder, QuotaId from,
+                                        std::optional<absl::Duration> QuotaSpec::*field) const {
   for (QuotaId quota = from; quota > 0; quota = tree_.parent(quota)) {
     const std::optional<absl::Duration>& least = tree_.spec(quota).*field;
-    if (least.has_value()) return holder.start_time + *least;
+    if (!least.has_value()) continue;
+    const absl::Time at = holder.start_time + *least;
+    if (at <= now_) break;
+    return {.taking = Taking::kMinRuntime, .until = at, .quota = quota};
   }
-  return absl::InfinitePast();
+  return {};
 }
 
 bool TakingRule::MayReclaim(const QuotaTaker& taker) const {
@@ -126,8 +187,9 @@ bool TakingRule::MayReclaim(const QuotaTaker& taker) const {
     // As a side of its parent, and, of the taker's own quota, beside its children.
     for (const QuotaId ancestor : {tree_.parent(quota), quota}) {
       const QuotaTree::Branches branches{quota, quota, ancestor};
-      if (StaysWithin(taker, branches, Bound::kGuarantee)) return true;
-      if (strategy == ReclaimStrategy::kFairShare && StaysWithin(taker, branches, Bound::kShare)) {
+      if (StaysWithin(taker, branches, Bound::kGuarantee, nullptr)) return true;
+      if (strategy == ReclaimStrategy::kFairShare &&
+          StaysWithin(taker, branches, Bound::kShare, nullptr)) {
         return true;
       }
     }
@@ -135,16 +197,28 @@ bool TakingRule::MayReclaim(const QuotaTaker& taker) const {
   return false;
 }
 
+TakingVerdict TakingRule::WhyNotReclaim(const QuotaTaker& taker) const {
+  if (taker.quota == QuotaTree::kCluster || MayReclaim(taker)) return {};
+  const ReclaimStrategy strategy = tree_.spec(taker.quota).reclaim;
+  if (strategy == ReclaimStrategy::kNever) {
+    return {.taking = Taking::kNever, .quota = taker.quota};
+  }
+  TakingVerdict why;
+  StaysWithin(taker, {taker.quota, taker.quota, tree_.parent(taker.quota)},
+              strategy == ReclaimStrategy::kFairShare ? Bound::kShare : Bound::kGuarantee, &why);
+  return why;
+}
+
 bool TakingRule::MayGive(const QuotaTaker& taker, QuotaId holder) const {
   const QuotaSpec& spec = tree_.spec(taker.quota);
   if (taker.quota == holder) return spec.preemption != QuotaPreemption::kNever;
   const QuotaTree::Branches branches = tree_.BranchesOf(taker.quota, holder);
-  if (IsFenced(taker.quota, holder, branches)) return false;
+  if (FenceBetween(taker.quota, holder, branches) != QuotaTree::kCluster) return false;
   const auto by = [&](Bound bound) {
-    return StaysWithin(taker, branches, bound) &&
+    return StaysWithin(taker, branches, bound, nullptr) &&
            absl::c_any_of(taker.request, [&](const auto& asked) {
              return asked.second > 0 && tree_.Concerns(holder, asked.first) &&
-                    IsAboveOn(asked.first, holder, branches, bound);
+                    IsAboveOn(asked.first, holder, branches, bound, nullptr);
            });
   };
   return by(Bound::kGuarantee) ||
@@ -152,38 +226,37 @@ bool TakingRule::MayGive(const QuotaTaker& taker, QuotaId holder) const {
 }
 
 TakingVerdict TakingRule::MayTake(const QuotaTaker& taker, const QuotaHolder& holder) const {
-  const auto no = [](Taking why) { return TakingVerdict{why}; };
+  const auto no = [](Taking why, QuotaId quota = QuotaTree::kCluster) {
+    return TakingVerdict{.taking = why, .quota = quota};
+  };
   if (!holder.preemptible) return no(Taking::kNotPreemptible);
   const QuotaSpec& spec = tree_.spec(taker.quota);
-  const auto unless_too_soon = [&](absl::Time at) {
-    return at > now_ ? TakingVerdict{Taking::kMinRuntime, at} : TakingVerdict{};
-  };
 
   if (taker.quota == holder.quota) {
-    if (spec.preemption == QuotaPreemption::kNever) return no(Taking::kNever);
+    if (spec.preemption == QuotaPreemption::kNever) return no(Taking::kNever, taker.quota);
     const bool newer_equal = spec.preemption == QuotaPreemption::kLowerOrNewerEqualPriority &&
                              holder.priority == taker.priority &&
                              holder.creation_time > taker.creation_time;
     if (holder.priority >= taker.priority && !newer_equal) return no(Taking::kNotLower);
-    return unless_too_soon(MayGoAt(holder, holder.quota, &QuotaSpec::preempt_min_runtime));
+    return UnlessTooSoon(holder, holder.quota, &QuotaSpec::preempt_min_runtime);
   }
 
-  if (spec.reclaim == ReclaimStrategy::kNever) return no(Taking::kNever);
+  if (spec.reclaim == ReclaimStrategy::kNever) return no(Taking::kNever, taker.quota);
   const QuotaTree::Branches branches = tree_.BranchesOf(taker.quota, holder.quota);
-  if (IsFenced(taker.quota, holder.quota, branches)) return no(Taking::kFenced);
+  const QuotaId fence = FenceBetween(taker.quota, holder.quota, branches);
+  if (fence != QuotaTree::kCluster) return no(Taking::kFenced, fence);
   if (spec.victims == ReclaimVictims::kLowerPriority && holder.priority >= taker.priority) {
     return no(Taking::kNotLower);
   }
+  TakingVerdict why;
   const auto by = [&](Bound bound) {
-    if (!StaysWithin(taker, branches, bound)) return Taking::kTakerAbove;
-    return IsAbove(taker, holder, branches, bound) ? Taking::kYes : Taking::kHolderWithin;
+    return StaysWithin(taker, branches, bound, &why) &&
+           IsAbove(taker, holder, branches, bound, why);
   };
-  Taking taking = by(Bound::kGuarantee);
-  if (taking != Taking::kYes && spec.reclaim == ReclaimStrategy::kFairShare) {
-    taking = by(Bound::kShare);
-  }
-  if (taking != Taking::kYes) return no(taking);
-  return unless_too_soon(MayGoAt(holder, branches.b, &QuotaSpec::reclaim_min_runtime));
+  const bool may_take =
+      by(Bound::kGuarantee) || (spec.reclaim == ReclaimStrategy::kFairShare && by(Bound::kShare));
+  if (!may_take) return why;
+  return UnlessTooSoon(holder, branches.b, &QuotaSpec::reclaim_min_runtime);
 }
 
 }  // namespace berth

@@ -68,7 +68,7 @@ class PodCounts::Domains {
   }
   const std::vector<int64_t>& counts() const { return counts_; }
   int64_t labelled() const { return labelled_; }
-  MinimumPods FindFewest();
+  MinimumPods FindMinimum();
   const ChangeJournal<Change>& changes() const { return changes_; }
 
  private:
@@ -155,7 +155,7 @@ void PodCounts::Domains::FillBins() {
   });
 }
 
-MinimumPods PodCounts::Domains::FindFewest() {
+MinimumPods PodCounts::Domains::FindMinimum() {
   if (counts_.size() > kFewDomains) {
     if (with_.empty()) FillBins();
     while (lowest_ < with_.size() && with_[lowest_] == 0) ++lowest_;
@@ -170,9 +170,9 @@ MinimumPods PodCounts::Domains::FindFewest() {
               .next = has_next ? next - with_.begin() : MinimumPods::kNone};
     }
   }
-  MinimumPods fewest;
-  ForEachDomain([&](int64_t pods) { fewest.Include(pods); });
-  return fewest;
+  MinimumPods minimum;
+  ForEachDomain([&](int64_t pods) { minimum.Include(pods); });
+  return minimum;
 }
 
 // --- PodCounts -----------------------------------------------------------------------------------
@@ -242,8 +242,8 @@ bool PodCounts::any_labelled(const LabelColumn& column) const {
       [&](int slot, int64_t) { return column.index(slots_->row_of_slot[slot]) != *none; });
 }
 
-MinimumPods PodCounts::fewest(const LabelColumn& column) const {
-  return FindDomains(column).FindFewest();
+MinimumPods PodCounts::minimum(const LabelColumn& column) const {
+  return FindDomains(column).FindMinimum();
 }
 
 PodCounts::Version PodCounts::version(const LabelColumn& column) const {

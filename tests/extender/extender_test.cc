@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "berth/columns/node_verdicts.h"
+#include "berth/framework/filter.h"
 #include "berth/simulation.h"
 #include "gmock/gmock.h"
 #include "tests/engine/gang_cluster.h"
@@ -370,6 +372,52 @@ TEST_F(ExtenderPreemptionTest, TheNominatedNodeMustPass) {
   Run();
   EXPECT_EQ(NodeOf("p"), "");
   EXPECT_THAT(extender.asked, ::testing::Contains("filter default/p a"));
+}
+
+// Accepts node "a" in its batch form only.
+class AcceptsTooManyRows final : public Plugin, public FilterPlugin {
+ public:
+  absl::string_view Name() const override { return "AcceptsTooManyRows"; }
+  Status Filter(const CycleState&, const PodInfo&, const NodeInfo& node) const override {
+    return node.name().view() == "a" ? Status::Unschedulable("not that one") : Status::Success();
+  }
+  Status FilterNodes(const CycleState&, const PodInfo&, const NodeTable&,
+                     NodeVerdicts&) const override {
+    return Status::Success();
+  }
+};
+
+TEST_F(ExtenderTest, NodesThatFilterRejectsAfterFilterNodesAreCounted) {
+  const Registry registry =
+      BuiltinRegistry(
+          {WithPlugin("AcceptsTooManyRows",
+                      [](const PluginArgs&, Handle&) -> absl::StatusOr<std::unique_ptr<Plugin>> {
+                        return std::make_unique<AcceptsTooManyRows>();
+                      })})
+          .value();
+  const LoadedConfiguration loaded = ParseConfiguration(R"(
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles: [{plugins: {filter: {enabled: [{name: AcceptsTooManyRows}]}}}]
+)",
+                                                        "f", registry);
+  ASSERT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
+  for (const char* name : {"a", "b"}) Node(name);
+  ScriptedExtender& extender = Add();
+  extender.filter = [](const PodInfo&, const NodeNames& nodes) { return Result{.nodes = nodes}; };
+  extender.prioritize = [](const PodInfo&, const NodeNames&) {
+    return std::vector<SchedulerExtender::HostPriority>{{"a", 10}};
+  };
+  Submit(Pod("p"));
+  auto created = Simulation::Create({.configuration = loaded.configuration,
+                                     .registry = &registry,
+                                     .objects = objects_,
+                                     .extenders = extenders_});
+  ASSERT_TRUE(created.ok()) << created.status();
+  simulation_ = *std::move(created);
+  simulation_->RunUntilQuiet(absl::Seconds(30));
+  EXPECT_EQ(NodeOf("p"), "b");
+  EXPECT_EQ(simulation_->scheduler().counters().unconfirmed, 1);
 }
 
 TEST(ExtenderOptionsTest, AConfigurationWithExtendersNeedsThem) {

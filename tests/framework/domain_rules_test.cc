@@ -28,7 +28,7 @@ using testing::Random;
 using testing::TestNodes;
 using PodPtr = std::shared_ptr<const PodInfo>;
 
-enum class Kind { kAtMost, kAtMostAboveFewest, kAtLeastOne, kAtLeastOneOrFirst };
+enum class Kind { kAtMost, kAtMostAboveMinimum, kAtLeastOne, kAtLeastOneOrFirst };
 
 struct Wanted {
   const char* key;
@@ -41,8 +41,8 @@ struct Wanted {
     switch (kind) {
       case Kind::kAtMost:
         return DomainLimit::AtMost(pods);
-      case Kind::kAtMostAboveFewest:
-        return DomainLimit::AtMostAboveFewest(pods, min_domains);
+      case Kind::kAtMostAboveMinimum:
+        return DomainLimit::AtMostAboveMinimum(pods, min_domains);
       case Kind::kAtLeastOne:
         return DomainLimit::AtLeastOne();
       case Kind::kAtLeastOneOrFirst:
@@ -75,6 +75,8 @@ class Lists final : public DomainRulesPlugin {
   }
   // `wanted` does not change between two dry runs.
   void AddListInputs(const PodInfo&, FilterInputs&) const override {}
+  void CountOtherPods(const PodInfo&, const PodInfo&, const NodeInfo&, int64_t,
+                      DomainRules&) const override {}
 
   std::vector<Wanted> wanted;
   bool makes_up_reasons = false;
@@ -119,11 +121,11 @@ class Walk {
     switch (rule.kind) {
       case Kind::kAtMost:
         return here <= rule.pods;
-      case Kind::kAtMostAboveFewest: {
-        int fewest = here;
-        for (const auto& [domain, count] : pods) fewest = std::min(fewest, count);
-        if (static_cast<int>(pods.size()) < rule.min_domains) fewest = 0;
-        return here <= fewest + rule.pods;
+      case Kind::kAtMostAboveMinimum: {
+        int minimum = here;
+        for (const auto& [domain, count] : pods) minimum = std::min(minimum, count);
+        if (static_cast<int>(pods.size()) < rule.min_domains) minimum = 0;
+        return here <= minimum + rule.pods;
       }
       case Kind::kAtLeastOne:
         return here > 0;

@@ -110,21 +110,21 @@ Symbol Zone() { return Symbol::Intern("zone"); }
 
 // --- PodCounts -----------------------------------------------------------------------------------
 
-MinimumPods PlainFewest(const LabelColumn& column, absl::Span<const int64_t> counts) {
+MinimumPods PlainMinimum(const LabelColumn& column, absl::Span<const int64_t> counts) {
   std::vector<int64_t> all;
   for (uint32_t domain = 0; domain < counts.size(); ++domain) {
     const bool is_domain = column.values()[domain].present && column.row_count(domain) > 0;
     if (is_domain) all.push_back(counts[domain]);
   }
   std::sort(all.begin(), all.end());
-  MinimumPods fewest;
-  fewest.domains = static_cast<int64_t>(all.size());
-  if (all.empty()) return fewest;
-  fewest.pods = all.front();
-  const auto next = std::upper_bound(all.begin(), all.end(), fewest.pods);
-  fewest.with_minimum = next - all.begin();
-  if (next != all.end()) fewest.next = *next;
-  return fewest;
+  MinimumPods minimum;
+  minimum.domains = static_cast<int64_t>(all.size());
+  if (all.empty()) return minimum;
+  minimum.pods = all.front();
+  const auto next = std::upper_bound(all.begin(), all.end(), minimum.pods);
+  minimum.with_minimum = next - all.begin();
+  if (next != all.end()) minimum.next = *next;
+  return minimum;
 }
 
 void CountAlong(Random& random) {
@@ -158,11 +158,11 @@ void CountAlong(Random& random) {
       before.counts.assign(now.begin(), now.end());
       before.version = pods.version(column);
       ASSERT_TRUE(pods.ChangesSince(column, before.version)->empty());
-      const MinimumPods fewest = pods.fewest(column), plain = PlainFewest(column, now);
-      ASSERT_EQ(fewest.domains, plain.domains);
-      ASSERT_EQ(fewest.pods, plain.pods);
-      ASSERT_EQ(fewest.with_minimum, plain.with_minimum);
-      ASSERT_EQ(fewest.next, plain.next);
+      const MinimumPods minimum = pods.minimum(column), plain = PlainMinimum(column, now);
+      ASSERT_EQ(minimum.domains, plain.domains);
+      ASSERT_EQ(minimum.pods, plain.pods);
+      ASSERT_EQ(minimum.with_minimum, plain.with_minimum);
+      ASSERT_EQ(minimum.next, plain.next);
     }
   }
   for (const Known& each : known) EXPECT_GT(each.followed, kSteps / 4) << each.key;
@@ -176,11 +176,11 @@ TEST(PodCounts, HostsThatAllHaveVeryManyPods) {
   PodCounts& pods = *cluster.counts(0);
   const LabelColumn& column = cluster.column(Host());
   for (int row = 0; row < kNodes; ++row) pods.Add(row, 5'000 + row % 3);
-  const MinimumPods fewest = pods.fewest(column);
-  const MinimumPods plain = PlainFewest(column, pods.of_domains(column));
-  EXPECT_EQ(fewest.pods, 5'000);
-  EXPECT_EQ(fewest.with_minimum, plain.with_minimum);
-  EXPECT_EQ(fewest.next, 5'001);
+  const MinimumPods minimum = pods.minimum(column);
+  const MinimumPods plain = PlainMinimum(column, pods.of_domains(column));
+  EXPECT_EQ(minimum.pods, 5'000);
+  EXPECT_EQ(minimum.with_minimum, plain.with_minimum);
+  EXPECT_EQ(minimum.next, 5'001);
 }
 
 // --- DomainTracker -----------------------------------------------------------------------------

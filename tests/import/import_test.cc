@@ -185,7 +185,7 @@ TEST(ImportKueue, PoliciesFlavorsAndCohorts) {
   EXPECT_EQ(Of(Find(back, "all").lending_limit, "cpu{gpu=t4}"), "0");
   for (const absl::string_view said :
        {"borrowWithinCohort", "flavorFungibility", "admissionChecksStrategy", "not drained",
-        "has no effect yet", "has taints", "namespaceSelector"}) {
+        "has taints", "namespaceSelector"}) {
     EXPECT_THAT(result.yaml, HasSubstr(said));
   }
 }

@@ -196,6 +196,16 @@ spec: {parent: all, min: {cpu: 2}, max: {cpu: 4, pods: 10}}
   EXPECT_EQ(Value("team", "pods", "used"), 1);
   EXPECT_EQ(Value("all", "cpu", "used"), 1);
   EXPECT_EQ(Value("all", "pods", "used"), -1) << "it does not name them";
+  EXPECT_EQ(Value("", "cpu", "min"), 6) << "what all together are guaranteed";
+  EXPECT_EQ(Value("", "cpu", "max"), 8) << "and what the nodes have";
+  EXPECT_EQ(Value("", "cpu", "used"), 1);
+
+  // There is less than was promised.
+  cluster_.Set(CpuNode("n", "4").Object());
+  cluster_.Set(CpuPod("b", "1").Object());
+  Apply("");
+  EXPECT_EQ(Value("", "cpu", "min"), 6);
+  EXPECT_EQ(Value("", "cpu", "max"), 4);
 }
 
 TEST_F(EngineMetricsTest, CountsPreemptionsAndFailedBindings) {

@@ -596,6 +596,43 @@ TEST(TakingRule, GuaranteedGpusDoNotGoForBorrowedCpu) {
   EXPECT_EQ(TakingRule(quotas.tree, now).MayTake(taker, holder).taking, Taking::kHolderWithin);
 }
 
+TEST(TakingRule, SaysWhatDecides) {
+  SpecBuilder fenced("fenced"), patient("patient"), meek("meek");
+  fenced.Min(0).spec.fence = QuotaFence::kIn;
+  patient.Min(0).spec.reclaim_min_runtime = absl::Minutes(10);
+  meek.Min(2).spec.reclaim = ReclaimStrategy::kNever;
+  SpecBuilder fair("fair");
+  fair.Min(0).spec.reclaim = ReclaimStrategy::kFairShare;
+  Gpus quotas({SpecBuilder("a").Min(4), SpecBuilder("b").Min(3), fenced, patient, meek, fair}, 12);
+  for (const auto& [name, gpus] : std::vector<std::pair<std::string, int>>{
+           {"a", 3}, {"b", 2}, {"fenced", 2}, {"patient", 2}, {"fair", 3}}) {
+    quotas.Use(name, gpus);
+  }
+  const absl::Time now = absl::UnixEpoch();
+  const auto why = [&](const std::string& taker, int asks, const std::string& holder) {
+    return TakingRule(quotas.tree, now)
+        .MayTake({quotas.Id(taker), quotas.Of(asks), 0, now},
+                 {quotas.Id(holder), quotas.Of(1), 0, now, now})
+        .ToString(quotas.tree);
+  };
+  EXPECT_EQ(why("a", 2, "patient"),
+            "ClusterQuota a would use 5 example.com/gpu, more than its min, 4");
+  EXPECT_EQ(why("a", 1, "b"), "ClusterQuota b uses 2 example.com/gpu, no more than its min, 3");
+  EXPECT_EQ(why("a", 1, "fenced"), "the fence of ClusterQuota fenced stands between the quotas");
+  EXPECT_EQ(why("a", 1, "patient"), "it has not run long enough for ClusterQuota patient");
+  EXPECT_EQ(why("meek", 1, "patient"), "ClusterQuota meek lets its pods evict nobody for that");
+  const auto why_nobody = [&](const std::string& taker, int asks) {
+    const TakingVerdict verdict =
+        TakingRule(quotas.tree, now).WhyNotReclaim({quotas.Id(taker), quotas.Of(asks), 0, now});
+    return verdict.ok() ? "" : verdict.ToString(quotas.tree);
+  };
+  EXPECT_EQ(why_nobody("a", 1), "");
+  EXPECT_EQ(why_nobody("a", 2), "ClusterQuota a would use 5 example.com/gpu, more than its min, 4");
+  EXPECT_EQ(why_nobody("meek", 1), "ClusterQuota meek lets its pods evict nobody for that");
+  EXPECT_EQ(why("fair", 9, "patient"),
+            "ClusterQuota fair would use 12 example.com/gpu, more than its fair share, 3");
+}
+
 // Whoever was evicted cannot take it back: no two quotas can evict each other for good.
 TEST(TakingRule, NobodyTakesBackWhatWasTaken) {
   int taken = 0;

@@ -215,7 +215,7 @@ struct PlainCounts {
   std::vector<int64_t> of_rows, of_domains;
   std::vector<int> nodes_of_domains;
   int64_t total = 0, labelled = 0;
-  MinimumPods fewest;
+  MinimumPods minimum;
 };
 
 bool IsInScope(const NodeScope& scope, const NodeInfo& node) {
@@ -248,7 +248,7 @@ PlainCounts CountPlainly(const NodeTable& nodes, const PodSelector& selector,
   }
   for (uint32_t domain = 0; domain < column.values().size(); ++domain) {
     const bool is_domain = column.values()[domain].present && counts.nodes_of_domains[domain] > 0;
-    if (is_domain) counts.fewest.Include(counts.of_domains[domain]);
+    if (is_domain) counts.minimum.Include(counts.of_domains[domain]);
   }
   return counts;
 }
@@ -276,11 +276,11 @@ void Check(const NodeTable& nodes, Kept& kept, int& followed) {
   ASSERT_EQ(Copy(pods->nodes_of_domains(column)), want.nodes_of_domains);
   ASSERT_EQ(pods->total(), want.total);
   ASSERT_EQ(pods->total_labelled(column), want.labelled);
-  const MinimumPods fewest = pods->fewest(column);
-  ASSERT_EQ(fewest.domains, want.fewest.domains);
-  ASSERT_EQ(fewest.pods, want.fewest.pods);
-  ASSERT_EQ(fewest.with_minimum, want.fewest.with_minimum);
-  ASSERT_EQ(fewest.next, want.fewest.next);
+  const MinimumPods minimum = pods->minimum(column);
+  ASSERT_EQ(minimum.domains, want.minimum.domains);
+  ASSERT_EQ(minimum.pods, want.minimum.pods);
+  ASSERT_EQ(minimum.with_minimum, want.minimum.with_minimum);
+  ASSERT_EQ(minimum.next, want.minimum.next);
   std::vector<int64_t> sums(column.values().size());
   ASSERT_EQ(pods->AddToDomains(column, 1, absl::MakeSpan(sums)), want.labelled);
 
@@ -388,31 +388,31 @@ TEST_P(ScopedCountsOfHosts, ATaintTakesANodeOut) {
   const LabelColumn& zones = table_.label_column(Zone());
   const auto counts = Count();
   const int64_t total = counts->total();
-  EXPECT_EQ(counts->fewest(hosts).domains, GetParam() - 1);
-  EXPECT_EQ(counts->fewest(hosts).pods, 0);
-  EXPECT_EQ(counts->fewest(zones).pods, 1);
+  EXPECT_EQ(counts->minimum(hosts).domains, GetParam() - 1);
+  EXPECT_EQ(counts->minimum(hosts).pods, 0);
+  EXPECT_EQ(counts->minimum(zones).pods, 1);
   EXPECT_TRUE(DomainCounts(Host(), hosts, counts).HasNodes(hosts.index(0)));
 
   table_.RefreshRow(Tainted(0));
   EXPECT_EQ(Count(), counts) << "it was counted along";
-  EXPECT_EQ(counts->fewest(hosts).domains, GetParam() - 2);
-  EXPECT_EQ(counts->fewest(hosts).pods, 1);
-  EXPECT_EQ(counts->fewest(hosts).next, 2);
-  EXPECT_EQ(counts->fewest(zones).pods, 1) << "the other host of the zone counts";
+  EXPECT_EQ(counts->minimum(hosts).domains, GetParam() - 2);
+  EXPECT_EQ(counts->minimum(hosts).pods, 1);
+  EXPECT_EQ(counts->minimum(hosts).next, 2);
+  EXPECT_EQ(counts->minimum(zones).pods, 1) << "the other host of the zone counts";
   EXPECT_FALSE(DomainCounts(Host(), hosts, counts).HasNodes(hosts.index(0)));
   EXPECT_TRUE(DomainCounts(Zone(), zones, counts).HasNodes(zones.index(0)));
 
   table_.RefreshRow(Tainted(1));
   EXPECT_EQ(counts->total(), total - 1);
   EXPECT_EQ(counts->of_rows()[1], 0);
-  EXPECT_EQ(counts->fewest(hosts).pods, 2);
-  EXPECT_EQ(counts->fewest(zones).pods, 5);
+  EXPECT_EQ(counts->minimum(hosts).pods, 2);
+  EXPECT_EQ(counts->minimum(zones).pods, 5);
   EXPECT_FALSE(DomainCounts(Zone(), zones, counts).HasNodes(zones.index(0)));
 
   table_.RefreshRow(Set(1, Node(1)));
   EXPECT_EQ(counts->total(), total);
-  EXPECT_EQ(counts->fewest(hosts).pods, 1);
-  EXPECT_EQ(counts->fewest(zones).pods, 1);
+  EXPECT_EQ(counts->minimum(hosts).pods, 1);
+  EXPECT_EQ(counts->minimum(zones).pods, 1);
 }
 
 TEST_P(ScopedCountsOfHosts, AnObjectThatSaysTheSameChangesNothing) {

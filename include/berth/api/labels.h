@@ -95,7 +95,7 @@ class LabelRequirement {
   // In: the label is there with one of the values. NotIn: it is not there, or with another value.
   // Gt, Lt: it is there and a decimal integer above or below the requirement's.
   bool Matches(const LabelSet& labels) const { return MatchesValue(labels.Find(key_)); }
-  // The same for the value of label key(), null if there is none.
+  // As Matches(), given the value of label key(); null if there is none.
   bool MatchesValue(const Symbol* value) const;
 
   Symbol key() const { return key_; }

@@ -50,7 +50,7 @@ struct Manifests {
 // by content. Never fails as a whole: a file that cannot be read is a problem like any other.
 Manifests ReadManifests(absl::Span<const std::string> paths, const ManifestOptions& options = {});
 
-// The same for a text in memory; `file_name` is what problems call it.
+// As ReadManifest() for a text in memory; `file_name` is what problems call it.
 Manifests ParseManifest(absl::string_view text, absl::string_view file_name,
                         const ManifestOptions& options = {});
 

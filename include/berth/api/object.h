@@ -58,10 +58,10 @@ class Object {
   const google::protobuf::Message& message() const;
   std::shared_ptr<const google::protobuf::Message> shared_message() const;
   bool is_packed() const { return packed_ != nullptr; }
-  // Of a pod: packed as it is, or now.
+  // The pod in its packed form. An unpacked one is packed now.
   std::shared_ptr<const PackedPod> packed() const;
 
-  // Of a kind that was registered (RegisterKind()): all of it, for ReadDocuments() in value.h.
+  // The whole object, if its kind was registered (RegisterKind()): for ReadDocuments() in value.h.
   const std::string& json() const;
 
   std::string ToString() const;  // "Pod default/p"

@@ -45,7 +45,7 @@ inline constexpr ResourceId kCommonResources = 16;
 // An amount for every resource; those not set are 0. Sums saturate at the ends of int64.
 class ResourceVector {
  public:
-  // Of resources that are not common: by rising id, none is 0.
+  // The amounts of resources that are not common: by rising id, none is 0.
   using Rare = absl::InlinedVector<std::pair<ResourceId, int64_t>, 1>;
 
   ResourceVector() = default;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A hash map for very many entries, for whom no insertion may wait.
+// A hash map for very many entries, none of whose insertions takes long.
 #ifndef BERTH_API_SEGMENTED_MAP_H_
 #define BERTH_API_SEGMENTED_MAP_H_
 

@@ -59,7 +59,7 @@ class Value {
   Value() = default;  // not there
   explicit operator bool() const { return node_ != nullptr; }
 
-  // Of a value that is not there, Kind::kNull.
+  // kNull for a value that is not there.
   Kind kind() const { return node_ ? static_cast<Kind>(node_->kind) : Kind::kNull; }
   bool IsNull() const { return kind() == Kind::kNull; }
   bool IsMap() const { return kind() == Kind::kMap; }

@@ -244,8 +244,8 @@ class NodeTable {
   // The values of label `key`. Made when first asked for, those of hosts and zones at once; kept in
   // step from then on.
   const LabelColumn& label_column(Symbol key) const;
-  // The same for who asks it of `rows` rows now, and of keys of which there may be very many: it
-  // may be gone when the table changes. Null if it costs less to read the nodes.
+  // For callers that read `rows` rows now, and keys of which there may be very many: the column may
+  // be dropped when the table changes. Null if reading the nodes costs less.
   const LabelColumn* FindLabelColumn(Symbol key, size_t rows) const;
 
   // The pods on the nodes, counted by labels and affinity terms; include
@@ -266,7 +266,7 @@ class NodeTable {
   // What changed after `version`, oldest first, a row once for each change. Absent if the order
   // changed since, or so much that the changes are no longer kept.
   std::optional<absl::Span<const RowChange>> ChangesSince(uint64_t version) const;
-  // The same for who keeps values by row and moves them as the rows do: calls on_change(RowChange)
+  // For callers that keep values by row and move them as the rows move: calls on_change(RowChange)
   // and on_move(RowMove) in the order in which it happened; rows have the numbers of that time.
   // False, without a call, if SetOrder() was called since, or so much happened that looking at
   // every row costs less.
@@ -316,7 +316,7 @@ class NodeTable {
     std::vector<int64_t> allocatable, requested;  // as zeros_
     std::vector<int64_t> nonzero_requested;       // as requested()
   };
-  // Of a resource that is not common: made when it is asked for, kept in step from then on.
+  // A resource that is not common: made when it is asked for, kept up to date from then on.
   struct RareColumns {
     std::vector<int64_t> allocatable, requested;
   };
@@ -324,7 +324,7 @@ class NodeTable {
     std::unique_ptr<LabelColumn> column;
     bool may_go = false;  // when the table changes: nobody may cache it
   };
-  // Of a node, as of the last time it was read.
+  // A node as of the last time it was read.
   struct ReadNode {
     std::shared_ptr<const NodeSpec> spec;
     uint64_t arrival = 0;

@@ -66,9 +66,9 @@ struct MinimumPods {
   static constexpr int64_t kNone = std::numeric_limits<int32_t>::max();  // no such domain
 
   int64_t domains = 0;       // all of them
-  int64_t pods = kNone;      // that those with the fewest have
+  int64_t pods = kNone;      // that those with the minimum have
   int64_t with_minimum = 0;  // how many domains have so few
-  int64_t next = kNone;      // the fewest pods of the others
+  int64_t next = kNone;      // the minimum pods of the others
 
   // There is one more domain, with so many pods.
   void Include(int64_t of_domain) {
@@ -85,18 +85,18 @@ struct MinimumPods {
   }
 };
 
-// Of all nodes, or of those in a NodeScope: then pods on others are counted nowhere. Kept in step
-// with the table by PodTable, from which it comes. Spans are valid until the table changes.
-// Threads: asked from the scheduling thread only, in PreFilter, PreScore and the like; what it
-// returned may be read by any thread within the cycle.
+// Counts the pods of all nodes, or of those in a NodeScope: then pods on others are counted
+// nowhere. PodTable, from which it comes, keeps it up to date with the table. Spans are valid until
+// the table changes. Threads: asked from the scheduling thread only, in PreFilter, PreScore and the
+// like; what it returned may be read by any thread within the cycle.
 class PodCounts {
  public:
-  // By row. Counted along once asked for.
+  // By row. Kept up to date once asked for.
   absl::Span<const int64_t> of_rows() const;
-  // Of one row; costs no memory.
+  // The count of one row; costs no memory.
   int64_t of_row(NodeRow row) const { return of_slots_.at(slots_->slot_of_row[row]); }
   // By index in `column`, which is one of the table's. Pods on nodes without the label are counted
-  // under the value that says so. Counted along once asked for.
+  // under the value that says so. Kept up to date once asked for.
   absl::Span<const int64_t> of_domains(const LabelColumn& column) const;
   // How many of the nodes whose pods are counted are in each domain.
   absl::Span<const int> nodes_of_domains(const LabelColumn& column) const;
@@ -104,8 +104,8 @@ class PodCounts {
   int64_t total() const { return total_; }
   int64_t total_labelled(const LabelColumn& column) const;
   bool any_labelled(const LabelColumn& column) const;  // whether total_labelled() is above 0
-  // Where they are the fewest, of the domains with such a node. Counted along once asked for.
-  MinimumPods fewest(const LabelColumn& column) const;
+  // Their minimum over the domains with such a node. Kept up to date once asked for.
+  MinimumPods minimum(const LabelColumn& column) const;
 
   // For callers that keep something by domain: of_domains() as it is now.
   struct Version {
@@ -122,7 +122,7 @@ class PodCounts {
   std::optional<absl::Span<const Change>> ChangesSince(const LabelColumn& column,
                                                        const Version& version) const;
 
-  // The same for callers that keep something by row: pods came to the nodes of these rows, or went,
+  // Changes for callers that keep something by row: pods came to the nodes of these rows, or went,
   // a row once for each change. Recorded from the first call on. The caller follows row moves.
   Version row_version() const;
   std::optional<absl::Span<const NodeRow>> RowsSince(const Version& version) const;
@@ -136,7 +136,7 @@ class PodCounts {
 
   // --- For PodTable ---
 
-  // Of the nodes in `nodes`; null: of all.
+  // Counts on the nodes in `nodes`; null: on all.
   explicit PodCounts(const NodeSlots& slots, std::shared_ptr<const NodeSet> nodes = nullptr);
   PodCounts(PodCounts&&) noexcept;
   ~PodCounts();
@@ -158,7 +158,7 @@ class PodCounts {
   int64_t total_ = 0;
   mutable std::vector<int64_t> of_rows_;
   mutable uint64_t rows_version_ = 0;  // of the order; 0 if never asked for
-  // Of the columns that were asked for.
+  // One for each column that was asked for.
   mutable std::vector<std::unique_ptr<Domains>> domains_;
   mutable std::unique_ptr<ChangeJournal<NodeRow>> changed_rows_;  // once asked for
 };

@@ -35,7 +35,7 @@ struct PodSelector {
   void Narrow(const PodSelector& other);
 
   friend bool operator==(const PodSelector&, const PodSelector&) = default;
-  // Of very many namespaces, which a namespaceSelector may select, some will do.
+  // A namespaceSelector may select very many namespaces: some are enough for a hash.
   template <class H>
   friend H AbslHashValue(H h, const PodSelector& s) {
     constexpr size_t kHashed = 16;

@@ -31,7 +31,7 @@ class RowMove {
   static RowMove Went(absl::Span<const NodeRow> rows, int size);
   // Any number. `rows`: of each row, which it was of `size_before`, or -1 if its node came.
   static RowMove Rearranged(absl::Span<const NodeRow> rows, int size_before);
-  // The same of `size` rows. `steps`: of all nodes that stay, also where they were, by rising `to`.
+  // As above, for `size` rows. `steps`: all nodes that stay, unmoved ones too, by rising `to`.
   static RowMove Rearranged(absl::Span<const Step> steps, int size_before, int size);
 
   int size() const { return size_; }                        // how many rows there are afterwards
@@ -128,7 +128,7 @@ class RowMove {
 
   int size_;
   std::vector<Step> steps_;  // of those that have another number, by rising `to`
-  // Of kEach, from first_ to the last row that moved: which it was, or -1 if its node came.
+  // For kEach, from first_ to the last row that moved: which row it was, or -1 if its node came.
   std::vector<NodeRow> from_;
   NodeRow most_up_ = 0;  // the most rows that one moves up
   std::vector<NodeRow> came_, gone_;

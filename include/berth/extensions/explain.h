@@ -18,7 +18,7 @@ namespace api {
 class AllocationResult;
 }  // namespace api
 
-// Of "cards: 0 has 400 of 1000 free" the two halves.
+// The two halves of a line such as "cards: 0 has 400 of 1000 free".
 struct NodeNote {
   std::string name;
   std::string text;

@@ -27,7 +27,7 @@ inline constexpr absl::string_view kExtenderName = "Extender";
 
 // One extender. All calls but Bind() and what Prioritize() returns are made by the scheduling
 // thread, which waits: each call must have a deadline. An error names the extender and is
-// InvalidArgument if it has answered nonsense; whoever calls decides by IsIgnorable() what becomes
+// InvalidArgument if it has answered nonsense; the caller decides by IsIgnorable() what becomes
 // of it. Answers are not trusted: nodes and pods that were not asked about are refused by the
 // caller.
 class SchedulerExtender {

@@ -75,7 +75,7 @@ class GroupMembers {
   virtual const MemberCounts& counts() const = 0;
   int assigned_count() const { return counts().assigned; }
 
-  // The same members by kind, in the order in which the kinds came: few, however many members there
+  // The members by kind, in the order in which the kinds came: few, however many members there
   // are. A question about what members say costs as much as there are kinds.
   virtual absl::Span<const MemberKind> kinds() const = 0;
   // Another number whenever a kind came or went, and never that of another group.
@@ -143,8 +143,8 @@ struct GroupSpec {
   // Narrowest last; of all members.
   std::vector<TopologyConstraint> topology;
   DisruptionMode disruption_mode = DisruptionMode::kSingle;
-  // Of the group as a whole: it orders the queue. Absent: the lowest of its pending members, so
-  // that no member brings the others forward.
+  // The priority of the group as a whole, which orders the queue. Absent: the lowest of its pending
+  // members, so that no member brings the others forward.
   std::optional<int32_t> priority;
   // How long the group may wait for its minimum in Permit and, unmet, in the queue, before the
   // conditions of its members say so; 0 is no limit.

@@ -11,7 +11,7 @@ namespace berth {
 
 // One resource of one quota, in the unit that quantities of the resource have: CPUs, bytes, pieces.
 struct QuotaFigure {
-  std::string quota;               // "team-a"; of a kind with namespaces "namespace/name"
+  std::string quota;               // "team-a"; of a kind with namespaces "namespace/name"; "": all
   std::string resource;            // as the quota names it: "cpu", "nvidia.com/gpu"
   std::optional<double> min, max;  // absent if the quota does not say
   double used = 0;                 // what pods with a node are charged, at and below the quota

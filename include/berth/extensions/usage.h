@@ -11,7 +11,7 @@ namespace berth {
 
 class NodeTable;
 
-// Of a resource whose units are given away whole or in parts, such as GPUs.
+// How much is in use of a resource whose units are given away whole or in parts, such as GPUs.
 struct ResourceUsage {
   std::string resource;  // "nvidia.com/gpu"
   struct Node {

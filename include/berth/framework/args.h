@@ -50,7 +50,7 @@ class FieldProblems {
   void Add(absl::string_view field, absl::string_view message);
   void AddWarning(absl::string_view field, absl::string_view message);
 
-  // The same as the Kubernetes API puts it: "Invalid value: 5: must be even".
+  // Problems in the words of the Kubernetes API: "Invalid value: 5: must be even".
   void Invalid(absl::string_view field, absl::string_view value, absl::string_view detail);
   void Invalid(absl::string_view field, double value, absl::string_view detail);
   void Required(absl::string_view field, absl::string_view detail);
@@ -133,7 +133,7 @@ class FieldTableBuilder : public FieldTable {
                            FieldCheck check = NoCheck()) {
     return Field(name, member, doc, FieldTypeOf<M>(), std::move(check));
   }
-  // The same for a field that is written in another way than FieldTypeOf<M>() says.
+  // A field that is written in another way than FieldTypeOf<M>() says.
   template <class M, class Base>
   FieldTableBuilder& Field(absl::string_view name, M Base::*member, absl::string_view doc,
                            FieldType type, FieldCheck check = NoCheck()) {

@@ -140,11 +140,13 @@ class PodInfo {
   // blind to pod-level resources. (NodeResourcesBalancedAllocation counts requests().)
   const ResourceVector& nonzero_scoring_requests() const { return spec_->nonzero_scoring_requests; }
 
-  // Of sidecars, then containers. With hostNetwork, a port without a host port is one as well.
+  // The ports of sidecars, then of containers. With hostNetwork, a port without a host port is one
+  // as well.
   absl::Span<const HostPort> host_ports() const { return spec_->host_ports; }
   absl::Span<const Toleration> tolerations() const { return spec_->tolerations; }
   absl::Span<const std::string> scheduling_gates() const { return spec_->scheduling_gates; }
-  // Of all containers, then all init containers; ":latest" added where there is no tag or digest.
+  // The images of all containers, then of all init containers; ":latest" added where there is no
+  // tag or digest.
   absl::Span<const Symbol> images() const { return spec_->images; }
   int container_count() const { return spec_->container_count; }  // containers + init containers
 
@@ -172,7 +174,7 @@ class PodInfo {
   absl::Span<const WeightedAffinityTerm> preferred_anti_affinity_terms() const {
     return spec_->preferred_anti_affinity;
   }
-  // Of the four lists above, with upstream's text: "requiredAffinityTerms: ..."
+  // The first error in the four lists above, with upstream's text: "requiredAffinityTerms: ..."
   const absl::Status& pod_affinity_status() const { return spec_->pod_affinity_status; }
   absl::Span<const TopologySpreadConstraint> topology_spread_constraints() const {
     return spec_->topology_spread_constraints;

@@ -21,12 +21,13 @@ struct QueuedPodInfo {
   absl::Time timestamp;                  // when it was last put into the queue
   absl::Time initial_attempt_timestamp;  // its first attempt; InfiniteFuture before
   int attempts = 0;
-  // Of a group: its name ("namespace/name") and the time that orders it. Empty and equal to
-  // `initial_attempt_timestamp` or else `timestamp` for a single pod.
+  // The name of the group ("namespace/name") and the time that orders it. For a single pod: empty,
+  // and `initial_attempt_timestamp` or else `timestamp`.
   std::string group;
   // InfinitePast for a group of which some run and too few: it is made whole before others start.
   absl::Time group_timestamp;
-  // Of a group: its own, or that of its members (GroupSpec::priority). Absent for a single pod.
+  // The priority of the group, or that of its members (GroupSpec::priority). Absent for a single
+  // pod.
   std::optional<int32_t> group_priority;
 
   // What orders it.

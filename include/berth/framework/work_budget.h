@@ -28,7 +28,7 @@ class WorkBudget {
   explicit WorkBudget(int64_t steps) : steps_(steps) { Refill(); }
 
   bool is_limited() const { return steps_ > 0; }
-  // Of a stage.
+  // How many steps a stage may take.
   int64_t steps() const { return is_limited() ? steps_ : kUnlimited; }
 
   // A stage of the attempt begins: it may do as much as the one before it, and has not yielded.

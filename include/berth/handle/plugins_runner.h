@@ -18,8 +18,8 @@ class PluginsRunner {
   // All Filter plugins that `state` does not skip, in order, on `node` as it is given.
   virtual Status RunFilterPlugins(const CycleState& state, const PodInfo& pod,
                                   const NodeInfo& node) = 0;
-  // The same twice: with the pods of at least equal priority that are nominated to the node, then
-  // without them. Success only if both agree.
+  // Runs Filter twice: with the pods of at least equal priority that are nominated to the node,
+  // then without them. Success only if both agree.
   virtual Status RunFilterPluginsWithNominatedPods(const CycleState& state, const PodInfo& pod,
                                                    const NodeInfo& node) = 0;
   virtual Status RunPreFilterExtensionAddPod(CycleState& state, const PodInfo& pod,

@@ -71,15 +71,15 @@ class DomainCounts {
   // Whether there is a node in `domain` whose pods are counted.
   bool HasNodes(uint32_t domain) const { return domain < nodes_.size() && nodes_[domain] > 0; }
 
-  // Where there are the fewest, of the domains for which HasNodes(); and all in domains. Both
+  // The minimum over the domains for which HasNodes(); and all in domains. Both
   // without what was added.
-  MinimumPods CountFewest() const {
-    if (pods_ != nullptr) return pods_->fewest(*column_);
-    MinimumPods fewest;
+  MinimumPods FindMinimum() const {
+    if (pods_ != nullptr) return pods_->minimum(*column_);
+    MinimumPods minimum;
     ForEachCounted([&](uint32_t domain, int64_t count) {
-      if (HasNodes(domain)) fewest.Include(count);
+      if (HasNodes(domain)) minimum.Include(count);
     });
-    return fewest;
+    return minimum;
   }
   int64_t CountAll() const {
     if (pods_ != nullptr) return pods_->total_labelled(*column_);

@@ -57,7 +57,7 @@ struct TrackedDomainRule {
   Answer answer;
   int plugin = 0;  // whose rule it is: set by the framework
 
-  // Of the domain of a row.
+  // The answer for the domain of a row.
   auto OfRow(NodeRow row) const {
     const uint32_t domain = counts.column().index(row);
     const bool has_label = counts.column().values()[domain].present;

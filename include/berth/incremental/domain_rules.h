@@ -60,10 +60,10 @@ struct DomainPods {
 class DomainLimit {
  public:
   static DomainLimit AtMost(int64_t pods) { return {Kind::kAtMost, pods, 0}; }
-  // At most so many more than the domain that has the fewest, of the domains with a node in
-  // DomainPods::nodes. If there are fewer of these than `min_domains`, the fewest is 0.
-  static DomainLimit AtMostAboveFewest(int64_t pods, int64_t min_domains) {
-    return {Kind::kAtMostAboveFewest, pods, min_domains};
+  // At most so many more than the domain that has the minimum, of the domains with a node in
+  // DomainPods::nodes. If there are fewer of these than `min_domains`, the minimum is 0.
+  static DomainLimit AtMostAboveMinimum(int64_t pods, int64_t min_domains) {
+    return {Kind::kAtMostAboveMinimum, pods, min_domains};
   }
   static DomainLimit AtLeastOne() { return {Kind::kAtLeastOne, 0, 0}; }
   // At least one; or any number, if no rule of the list with this limit counts a pod anywhere: for
@@ -72,7 +72,7 @@ class DomainLimit {
 
  private:
   friend class DomainRules;
-  enum class Kind : uint8_t { kAtMost, kAtMostAboveFewest, kAtLeastOne, kAtLeastOneOrFirst };
+  enum class Kind : uint8_t { kAtMost, kAtMostAboveMinimum, kAtLeastOne, kAtLeastOneOrFirst };
   DomainLimit(Kind kind, int64_t pods, int64_t min_domains)
       : kind_(kind), pods_(pods), min_domains_(min_domains) {}
 
@@ -89,8 +89,8 @@ struct DomainRejection {
 
 struct DomainRule {
   DomainLimit limit;
-  DomainRejection otherwise;  // of nodes in a domain that is not within the limit
-  // Of nodes that are in no domain. Absent: they take the pod.
+  DomainRejection otherwise;  // for nodes in a domain that is not within the limit
+  // The rejection of nodes that are in no domain. Absent: they take the pod.
   std::optional<DomainRejection> without_key = std::nullopt;
 };
 
@@ -142,7 +142,7 @@ class DomainRules final : public StateData {
     RejectionNumber without_key;
     DomainCounts counts;
     // Before dry runs added something; of limits that ask.
-    MinimumPods fewest = {};
+    MinimumPods minimum = {};
     int64_t total = 0;
   };
 
@@ -155,7 +155,7 @@ class DomainRules final : public StateData {
   DomainThreshold ThresholdOf(const Rule& rule) const;
   // For DomainFilter::DescribeDomainsForDryRun().
   DomainDistance DistanceOf(const Rule& rule) const;
-  int64_t Fewest(const Rule& rule) const;
+  int64_t Minimum(const Rule& rule) const;
   bool MayBeFirst() const;
 
   void CountPod(const PodInfo& changed, const NodeInfo& node, int64_t difference);
@@ -178,11 +178,11 @@ class DomainRulesPlugin : public PreFilterPlugin,
   // that is Skip. Scheduling thread.
   virtual Status ListRules(const PodInfo& pod, const NodeTable& nodes, DomainRules& rules) = 0;
 
-  // Optional. `changed` came to `node` (1) or went from it (-1): adds it where it counts, to rules
-  // whose pods the plugin counts itself, or to new rules.
-  virtual void CountOtherPods(const PodInfo& /*pod*/, const PodInfo& /*changed*/,
-                              const NodeInfo& /*node*/, int64_t /*difference*/,
-                              DomainRules& /*rules*/) const {}
+  // `changed` came to `node` (1) or went from it (-1) in a dry run: adds it where it counts, to
+  // rules whose pods the plugin counts itself, or to new rules: nothing, if every rule was added
+  // with its DomainPods, which the framework counts. If pods are missing here, dry runs are wrong.
+  virtual void CountOtherPods(const PodInfo& pod, const PodInfo& changed, const NodeInfo& node,
+                              int64_t difference, DomainRules& rules) const = 0;
 
   // Adds to `inputs` what the list depends on besides the pod's spec, labels and namespace and the
   // pods and nodes that it counts, as FilterInputs says. Nothing, if that is all. Results of dry

@@ -41,7 +41,7 @@ struct DomainSum {
 // Rows that stand for others as well, in no order: `counts[i]` nodes are like the one of rows[i],
 // itself included. No counts: each stands for itself.
 struct EquivalentNodes {
-  // Of columns whose domains do not distinguish nodes, a row stands for nodes of several.
+  // Columns whose domains do not distinguish nodes: a row stands for nodes of several domains.
   class Domains {
    public:
     virtual ~Domains() = default;

@@ -161,10 +161,6 @@ std::vector<PreemptionRules::CandidateScore> DefaultCandidateScores();
 std::vector<int> BestCandidates(absl::Span<const PreemptionCandidate> candidates,
                                 absl::Span<const PreemptionRules::CandidateScore> scores);
 
-class CandidateSearch;
-class FollowedBudgets;
-class PrunedSearch;
-
 // Preemption by rules. A PostFilter plugin keeps one, because it keeps what the search found out
 // for other pods. Scheduling thread.
 class Preemption {
@@ -175,7 +171,8 @@ class Preemption {
   // Finds the best of the nodes whose status is exactly Unschedulable and fills `result`. Success
   // if a node was found; Unschedulable with what speaks against each node if not, and `retry_at` if
   // time may mend it. Changes nothing. Rules that implement PreemptionHints have it done faster.
-  // Yields where state.work_budget() is spent. With state.full_evaluation() every node is dry-run.
+  // The pruned search yields when state.work_budget() is spent. With state.full_evaluation() every
+  // node is dry-run.
   Status Run(PreemptionRules& rules, const CycleState& state, const PodInfo& pod,
              const NodeStatuses& statuses, PostFilterResult& result);
 
@@ -186,10 +183,10 @@ class Preemption {
   const DisruptionBudgets& budgets();
 
  private:
+  struct Parts;
+
   Handle& handle_;
-  std::shared_ptr<FollowedBudgets> budgets_;  // one a scheduler
-  std::unique_ptr<CandidateSearch> full_;
-  std::unique_ptr<PrunedSearch> pruned_;
+  const std::unique_ptr<Parts> parts_;
 };
 
 // --- Parts that rules share ---

@@ -43,6 +43,9 @@ class VictimTrial {
   };
   virtual Verdict MayEvict(const VictimUnit& unit) const = 0;
 
+  // Why Units() is empty.
+  virtual Status WhyNobody() const { return Status::Unschedulable("no pod may be evicted for it"); }
+
   // The unit is gone, or is not gone after all.
   virtual void Evict(const VictimUnit& unit) = 0;
   virtual void Spare(const VictimUnit& unit) = 0;

@@ -24,7 +24,7 @@ using QuotaId = int;
 class QuotaTree {
  public:
   static constexpr QuotaId kCluster = 0;
-  // Of bounds that there are none of.
+  // A bound that is not set.
   static constexpr __int128 kUnlimited = __int128{1} << 100;
 
   // A tree of the cluster alone.
@@ -104,7 +104,7 @@ class QuotaTree {
   // What the quota has if the cluster is shared fairly: see DivideFairly(). The cluster's is its
   // capacity. Costs the depth times the number of siblings.
   __int128 ShareOf(QuotaId quota, int line) const;
-  // The same of all quotas at once, by quota.
+  // The shares of all quotas at once, by quota.
   std::vector<__int128> SharesOf(int line) const;
   // The largest of what it borrows with `more` of any line, in millionths of what its parent has,
   // by weight: smaller comes first. Compare with LessShare().
@@ -114,7 +114,7 @@ class QuotaTree {
     int64_t history = 0;  // decayed usage in millionths of its siblings'; 0 without history
   };
   DominantShare DominantShareOf(QuotaId quota, const LineAmounts& more) const;
-  // The same of pods of the quota itself, beside its children; of weight 1.
+  // The dominant share of the quota's own pods, beside its children; their weight is 1.
   DominantShare OwnDominantShareOf(QuotaId quota, const LineAmounts& more) const;
   static bool LessShare(const DominantShare& a, const DominantShare& b);
 
@@ -165,7 +165,7 @@ class QuotaTree {
   uint64_t capacity_version_ = 0;
   bool has_history_ = false;
   absl::Time now_ = absl::InfinitePast();
-  // Of children of quotas with a half-life: mean usage, by At(), as of these times.
+  // The mean usage of children of quotas with a half-life, by At(), as of these times.
   std::vector<double> decayed_;
   std::vector<absl::Time> decayed_at_;
 };

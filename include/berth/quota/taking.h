@@ -5,6 +5,8 @@
 #define BERTH_QUOTA_TAKING_H_
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -48,7 +50,18 @@ absl::string_view TakingName(Taking taking);
 struct TakingVerdict {
   Taking taking = Taking::kYes;
   absl::Time until = absl::InfiniteFuture();
+  // The quota that decides, if one does: the cluster for none.
+  QuotaId quota = QuotaTree::kCluster;
+  // Of kTakerAbove and kHolderWithin: the line that decides, -1 for none, what the quota uses of
+  // it, with what is asked for of the former, and its bound.
+  int line = -1;
+  __int128 used = 0, bound = 0;
+  bool by_share = false;  // the bound is its fair share, not its guarantee
+
   bool ok() const { return taking == Taking::kYes; }
+  // For people: "ClusterQuota a would use 5 gpu, and its min is 4".
+  std::string ToString(const QuotaTree& tree) const;
+  friend bool operator==(const TakingVerdict&, const TakingVerdict&) = default;
 };
 
 // The rule, over a tree that may be charged and released meanwhile, as long as what a taker wants
@@ -59,6 +72,10 @@ class TakingRule {
   TakingRule(const QuotaTree& tree, absl::Time now) : tree_(tree), now_(now) {}
 
   TakingVerdict MayTake(const QuotaTaker& taker, const QuotaHolder& holder) const;
+
+  // Why the taker may take nothing from other quotas, whoever has what; kYes if it may. Of quotas
+  // above its own only the nearest is named.
+  TakingVerdict WhyNotReclaim(const QuotaTaker& taker) const;
 
   // Quick tests that hold if MayTake() says yes: whether the taker may take from any other quota,
   // and whether from pods of this one.
@@ -73,13 +90,17 @@ class TakingRule {
   };
   Side SideOf(QuotaId quota, QuotaId ancestor, int line, Bound bound) const;
   __int128 Share(QuotaId quota, int line) const;
-  bool StaysWithin(const QuotaTaker& taker, const QuotaTree::Branches& branches, Bound bound) const;
+  // These say in `why`, unless it is null, what decides if the answer is no.
+  bool StaysWithin(const QuotaTaker& taker, const QuotaTree::Branches& branches, Bound bound,
+                   TakingVerdict* why) const;
   bool IsAbove(const QuotaTaker& taker, const QuotaHolder& holder,
-               const QuotaTree::Branches& branches, Bound bound) const;
-  bool IsAboveOn(int line, QuotaId holder, const QuotaTree::Branches& branches, Bound bound) const;
-  bool IsFenced(QuotaId taker, QuotaId holder, const QuotaTree::Branches& branches) const;
-  absl::Time MayGoAt(const QuotaHolder& holder, QuotaId from,
-                     std::optional<absl::Duration> QuotaSpec::*field) const;
+               const QuotaTree::Branches& branches, Bound bound, TakingVerdict& why) const;
+  bool IsAboveOn(int line, QuotaId holder, const QuotaTree::Branches& branches, Bound bound,
+                 TakingVerdict* why) const;
+  // The quota whose fence stands between them; the cluster if none does.
+  QuotaId FenceBetween(QuotaId taker, QuotaId holder, const QuotaTree::Branches& branches) const;
+  TakingVerdict UnlessTooSoon(const QuotaHolder& holder, QuotaId from,
+                              std::optional<absl::Duration> QuotaSpec::*field) const;
 
   const QuotaTree& tree_;
   const absl::Time now_;

@@ -54,7 +54,7 @@ class PodBuilder {
   PodBuilder& Request(absl::string_view resource, absl::string_view quantity);
   PodBuilder& Limit(absl::string_view resource, absl::string_view quantity);
   PodBuilder& HostPort(int32_t port, absl::string_view protocol = "", absl::string_view ip = "");
-  // Of the pod as a whole.
+  // A request of the pod as a whole (spec.resources).
   PodBuilder& PodLevelRequest(absl::string_view resource, absl::string_view quantity);
   PodBuilder& Overhead(absl::string_view resource, absl::string_view quantity);
 

@@ -66,7 +66,7 @@ struct ScenarioOptions {
 // names are found from its folder. Never fails otherwise.
 ScenarioResult RunScenarioFile(const std::string& path, const Registry& registry,
                                const ScenarioOptions& options = {});
-// The same for a text; `file` is what failures call it and where relative names start.
+// Runs a text; `file` is what failures call it and where relative names start.
 ScenarioResult RunScenario(absl::string_view text, const std::string& file,
                            const Registry& registry, const ScenarioOptions& options = {});
 

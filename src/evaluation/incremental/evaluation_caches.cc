@@ -15,9 +15,8 @@ constexpr size_t kMaxScoresRows = size_t{8} << 20;
 constexpr size_t kMaxScoresBySpecRows = size_t{2} << 20;
 // A row takes some 40 bytes, more where there are many classes.
 constexpr size_t kMaxNodeClassesRows = size_t{4} << 20;
-// A row takes 5 bytes, 9 more where a resource is short, and one for each rule in whose topology it
-// is a domain of its own; what the verdicts depend on takes some hundred bytes a class, 2 KiB for
-// pods with very many volumes.
+// A row takes 5 bytes, and one for each rule in whose topology it is a domain of its own; what the
+// verdicts depend on takes some hundred bytes a class, 2 KiB for pods with very many volumes.
 constexpr size_t kMaxRejectionsRows = size_t{16} << 20;
 constexpr size_t kMinEntries = 8;
 

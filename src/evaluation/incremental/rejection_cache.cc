@@ -83,7 +83,6 @@ RejectionCache::Outcome RejectionCache::FilterOne(const CycleState& state,
   if (!index.has_value()) return Outcome::kUnknown;
   counts_.Set(row, *index);
   verdicts_.Reject(row, status.code(), framework_.plugins().FilterIndex(status.plugin_symbol()));
-  filtered_.Add(row, verdicts_.rows());
   return Outcome::kRejected;
 }
 
@@ -156,7 +155,6 @@ RejectionCache::Outcome RejectionCache::FilterMany(const CycleState& state,
       index_of.push_back(counts_.IndexOf(statuses.status_of_group(group)));
     if (!index_of[group].has_value()) return Outcome::kUnknown;
     counts_.Set(row, *index_of[group]);
-    filtered_.Add(row, verdicts_.rows());
   }
   if (filter) verdicts_.ClearReasonIds();
   if (marked_.size() > kept) {
@@ -183,7 +181,6 @@ bool RejectionCache::CatchUp(const NodeTable& nodes, const Nominator& nominator,
         counts_.Move(move);
       },
       [&] {  // what was marked has moved as well
-        filtered_.Restart();
         marked_.clear();
         AppendRowsWith(NodeVerdicts::kNotFiltered, verdicts_.rejectors(), marked_);
       });
@@ -205,13 +202,6 @@ bool RejectionCache::CatchUpBeyondNode(const NodeTable& nodes, const PodInfo& ev
   return true;
 }
 
-FreeCapacity RejectionCache::MeasureFree(const FreeCapacityQuestion& question,
-                                         const NodeTable& nodes) {
-  const auto found_again = filtered_.Since(measured_);
-  measured_ = filtered_.end();
-  return free_capacity_.Measure(question, nodes, verdicts_, found_again);
-}
-
 void RejectionCache::Mark(NodeRow row) {
   if (verdicts_.rejector(row) == NodeVerdicts::kNotFiltered) return;
   verdicts_.Reject(row, Code::kUnschedulableAndUnresolvable, NodeVerdicts::kNotFiltered);
@@ -219,7 +209,6 @@ void RejectionCache::Mark(NodeRow row) {
 }
 
 void RejectionCache::MarkAll(int rows) {
-  filtered_.Restart();
   verdicts_.Reset(rows);
   counts_.Reset(rows);
   marked_.resize(rows);

@@ -15,13 +15,11 @@
 #include "berth/columns/node_verdicts.h"
 #include "berth/framework/work_budget.h"
 #include "evaluation/diagnosis.h"
-#include "evaluation/incremental/free_capacity_cache.h"
 #include "evaluation/incremental/node_changes.h"
 #include "evaluation/incremental/rejection_counts.h"
 #include "framework/domain_tracker.h"
 #include "framework/framework.h"
 #include "framework/yield_guard.h"
-#include "table/change_journal.h"
 
 namespace berth {
 
@@ -55,10 +53,6 @@ class RejectionCache {
 
   const NodeVerdicts& verdicts() const { return verdicts_; }
   const RejectionCounts& counts() const { return counts_; }
-  // Each row that was filtered.
-  const RowJournal& filtered() const { return filtered_; }
-  // What is free of a resource on the nodes that reject these pods.
-  FreeCapacity MeasureFree(const FreeCapacityQuestion& question, const NodeTable& nodes);
 
  private:
   bool CatchUp(const NodeTable& nodes, const Nominator& nominator, const PodInfo& evaluated_pod,
@@ -90,9 +84,6 @@ class RejectionCache {
   std::vector<NodeRow> marked_;  // these
   YieldGuard yields_;            // with marked rows left
   RejectionCounts counts_;       // of rows that are not marked
-  RowJournal filtered_;
-  FreeCapacityCache free_capacity_;
-  RowJournal::Position measured_;  // in filtered_, as of the last MeasureFree()
 };
 
 // The statuses that are cached. Valid until the next Refresh().
@@ -123,7 +114,7 @@ class CachedDiagnosis final : public Diagnosis {
   bool HasRejected(uint8_t filter) const override { return CountOf(filter) > 0; }
   RejectorCounts CountRejectors() const override;
   FreeCapacity MeasureFree(const FreeCapacityQuestion& question) override {
-    return cache_.MeasureFree(question, nodes_);
+    return MeasureFreeCapacity(question, nodes_, cache_.verdicts());
   }
 
  private:

@@ -55,7 +55,7 @@ bool ScoreCache::IsWorthwhile(const ObjectInputs& objects, const Nominator& nomi
   nominator.ForEach([&](const PodInfo& pod, absl::string_view) {
     nominated += CountsForPriority(pod, evaluated_pod.priority()) ? 1 : 0;
   });
-  return nominated <= kMostNominated && inputs_.AreStable(objects.inputs);
+  return nominated <= kMostNominated;
 }
 
 Status ScoreCache::Refresh(const NodeTable& nodes, const Nominator& nominator,
@@ -66,7 +66,8 @@ Status ScoreCache::Refresh(const NodeTable& nodes, const Nominator& nominator,
   rebuilt_ = read_all_rows_ = false;
   if (narrows_) return Status::Success();
   const bool rebuild = !CollectChanged(nodes, nominator, evaluated_pod);
-  const bool other_inputs = std::exchange(inputs_version_, inputs_.version()) != inputs_.version();
+  const bool other_inputs = objects != nullptr && !(objects->inputs == inputs_);
+  if (other_inputs) inputs_ = objects->inputs;
   if (rebuild) {
     scratch_.aspects.assign(nodes.size(), 0);
     return Rebuild(nodes, evaluated_pod);

@@ -16,8 +16,8 @@
 #include "evaluation/incremental/feasible_rows.h"
 #include "evaluation/incremental/node_changes.h"
 #include "evaluation/incremental/score_columns.h"
-#include "evaluation/incremental/stable_inputs.h"
 #include "framework/framework.h"
+#include "framework/verdict_dependencies.h"
 #include "table/change_journal.h"
 
 namespace berth {
@@ -46,10 +46,10 @@ class ScoreCache {
   // What the verdicts of object filters on a pod depend on.
   struct ObjectInputs {
     CycleState& state;  // as their PreFilter left it
-    StableInputs::Inputs inputs;
+    std::vector<PluginInputs> inputs;
   };
   // With object filters: whether a Refresh() for `objects` pays. Not if PreFilter skips all of
-  // them, if the inputs change with each pod, or if many nodes have to be filtered again anyway.
+  // them, or if many nodes have to be filtered again anyway.
   bool IsWorthwhile(const ObjectInputs& objects, const Nominator& nominator,
                     const PodInfo& evaluated_pod);
 
@@ -160,8 +160,7 @@ class ScoreCache {
   const NodeTable* nodes_ = nullptr;
   NodeChanges node_changes_;
   CycleState state_;
-  StableInputs inputs_;
-  int inputs_version_ = 0;            // of inputs_, as of the last Refresh()
+  std::vector<PluginInputs> inputs_;  // of object filters, as of the last Refresh()
   CycleState* objects_ = nullptr;     // of the evaluated_pod, in a Refresh() with object filters
   std::vector<Participant> filters_;  // without object filters
   FeasibleRows feasible_;

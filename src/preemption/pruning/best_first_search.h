@@ -21,7 +21,7 @@
 
 namespace berth {
 
-// Best-first branch and bound, for candidates that are scored by ScoresByDefaultRules(). One
+// Best-first branch and bound, for candidates that are scored by DefaultScoresOf(). One
 // search.
 class BestFirstSearch {
  public:

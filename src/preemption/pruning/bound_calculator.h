@@ -66,9 +66,9 @@ class EvictionFeasibility {
   uint32_t bits_;
 };
 
-// If something is possible, an upper bound of ScoresByDefaultRules(): at best, the number of
+// If something is possible, an upper bound of DefaultScoresOf(): at best, the number of
 // victims, and of those whose eviction violates a budget, the priority of the first one, when it
-// started, if it has that priority, and the sum that ScoresByDefaultRules() has.
+// started, if it has that priority, and the sum that DefaultScoresOf() has.
 struct CandidateBound {
   int32_t victims = 0;
   int32_t violations = 0;

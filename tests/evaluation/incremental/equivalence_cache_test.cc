@@ -73,11 +73,11 @@ bool IsCachedAfter(std::initializer_list<uint64_t> behind) {
 
 TEST(EquivalenceCache, PodsThatFollowOneAnotherAreCachedAtOnce) {
   EXPECT_TRUE(IsCachedAfter({1}));
-  EXPECT_TRUE(IsCachedAfter({8}));
+  EXPECT_TRUE(IsCachedAfter({16}));
 }
 
 TEST(EquivalenceCache, PodsThatAreFarApartAreCachedWhenTheyKeepComing) {
-  EXPECT_FALSE(IsCachedAfter({9}));
+  EXPECT_FALSE(IsCachedAfter({17}));
   EXPECT_FALSE(IsCachedAfter({200, 200, 200}));
   EXPECT_TRUE(IsCachedAfter({200, 200, 200, 200}));
   EXPECT_TRUE(IsCachedAfter({200, 1}));

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "evaluation/incremental/rejection_counts.h"
-#include "evaluation/incremental/stable_inputs.h"
 #include "gmock/gmock.h"
 
 namespace berth {
@@ -72,37 +71,6 @@ TEST(RejectionCounts, FollowRowsThatMove) {
       EXPECT_EQ(it->second.resolvable, count.resolvable) << reason;
       EXPECT_EQ(it->second.plugin, count.plugin) << reason;
     }
-  }
-}
-
-// Of so many pods, of which each `lasts` in a row have the same inputs: for how many the inputs are
-// stable.
-int CountStable(StableInputs& stable_inputs, int pods, int lasts) {
-  static int64_t next = 0;
-  StableInputs::Inputs inputs(1);
-  int stable = 0;
-  for (int i = 0; i < pods; ++i) {
-    if (i % lasts == 0) {
-      inputs[0].inputs = {};
-      inputs[0].inputs.Add(++next);
-    }
-    stable += stable_inputs.AreStable(inputs);
-  }
-  return stable;
-}
-
-TEST(StableInputs, StableOnesAreUsedAtOnce) {
-  StableInputs stable_inputs;
-  EXPECT_EQ(CountStable(stable_inputs, 1000, 20), 1000);
-  EXPECT_EQ(stable_inputs.version(), 50);
-}
-
-TEST(StableInputs, ThatDoNotLastAreSoonLeftAlone) {
-  for (const int lasts : {1, 2, 5, 10}) {
-    StableInputs stable_inputs;
-    CountStable(stable_inputs, 1000, lasts);
-    EXPECT_LE(stable_inputs.version(), 5) << lasts;
-    EXPECT_GE(CountStable(stable_inputs, 164, 164), 100) << lasts << ": those that do are taken up";
   }
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 module berth.dev/tests/extender
 
 go 1.21

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Helm is a module of its own: it needs other versions of what Kubernetes needs.
 module berth/tests/cluster/helm
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `build` compiles of Kubernetes: the programs are listed under `tool`. The staging modules have to be those of the
 // same release; k8s.io/kubernetes itself requires them as v0.0.0.
 module berth/tests/cluster/kubernetes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kwok is a module of its own: it is written against an older k8s.io/apimachinery and does not compile with that of v1.35.
 module berth/tests/cluster/kwok
 
