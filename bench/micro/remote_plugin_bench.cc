@@ -4,15 +4,20 @@
 // switches are the same. Set BERTH_REMOTE to the address of a process that serves TaintToleration,
 // such as examples/builtins of the SDK for Go, to measure that. The CPU time is that of this
 // process. BM_Cycle* are whole cycles of the default profile, with the plugin besides and without.
+// In BM_CycleUnlike* the pods are of many applications, and no two are alike.
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <iterator>
 #include <memory>
+#include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "applications.h"
 #include "berth/builtin_plugins.h"
 #include "berth/columns/node_verdicts.h"
 #include "berth/configuration.h"
@@ -154,9 +159,10 @@ void BM_RemoteRemembered(benchmark::State& state) {
 }
 BENCHMARK(BM_RemoteRemembered)->Apply(OfCycles);
 
-// Whole cycles, one pod after another: with pods of which each is of a class of its own, or all of
-// one; with the remote plugin in the profile, or without it.
-void Cycles(benchmark::State& state, bool is_remote, bool is_new) {
+// Whole cycles of these pods over these nodes, one pod after another, with the remote plugin in the
+// profile or without it. The pods are kWarmUp + kCycles.
+void Cycles(benchmark::State& state, bool is_remote, std::vector<Object> nodes,
+            const std::vector<Object>& pods) {
   const Process process;
   const Registry registry = BuiltinRegistry({WithRemotePlugin("Remote")}).value();
   std::string configuration =
@@ -170,20 +176,9 @@ void Cycles(benchmark::State& state, bool is_remote, bool is_new) {
   }
   LoadedConfiguration loaded =
       ParseConfiguration(absl::StrCat(configuration, "}"), "bench.yaml", registry);
-  std::vector<Object> objects;
-  for (int i = 0; i < kNodes; ++i) objects.push_back(MakeOneNode(i).Object());
   const auto simulation = Simulation::Create({.configuration = std::move(loaded.configuration),
                                               .registry = &registry,
-                                              .objects = std::move(objects)});
-  std::vector<Object> pods;
-  for (int i = 0; i < kCycles + kWarmUp; ++i) {
-    pods.push_back(
-        MakePod()
-            .Name(absl::StrCat("p", i))
-            .Toleration("team", absl::StrCat("x", is_new ? i : 0), TaintEffect::kNoSchedule)
-            .Request("cpu", "1m")
-            .Object());
-  }
+                                              .objects = std::move(nodes)});
   size_t next = 0;
   const auto place = [&] {
     (*simulation)->cluster().Set(pods[next++]);
@@ -195,14 +190,59 @@ void Cycles(benchmark::State& state, bool is_remote, bool is_new) {
   state.counters["questions"] =
       static_cast<double>((*simulation)->scheduler().PluginCounters()["Remote/questions"]);
 }
-void BM_CycleNewWithout(benchmark::State& state) { Cycles(state, false, true); }
-void BM_CycleNewRemote(benchmark::State& state) { Cycles(state, true, true); }
-void BM_CycleKnownWithout(benchmark::State& state) { Cycles(state, false, false); }
-void BM_CycleKnownRemote(benchmark::State& state) { Cycles(state, true, false); }
+
+// Pods with one toleration: each has one of its own, and so is of a class of its own, or all are
+// alike.
+void SimpleCycles(benchmark::State& state, bool is_remote, bool is_new) {
+  std::vector<Object> nodes;
+  for (int i = 0; i < kNodes; ++i) nodes.push_back(MakeOneNode(i).Object());
+  std::vector<Object> pods;
+  for (int i = 0; i < kCycles + kWarmUp; ++i) {
+    pods.push_back(
+        MakePod()
+            .Name(absl::StrCat("p", i))
+            .Toleration("team", absl::StrCat("x", is_new ? i : 0), TaintEffect::kNoSchedule)
+            .Request("cpu", "1m")
+            .Object());
+  }
+  Cycles(state, is_remote, std::move(nodes), pods);
+}
+void BM_CycleNewWithout(benchmark::State& state) { SimpleCycles(state, false, true); }
+void BM_CycleNewRemote(benchmark::State& state) { SimpleCycles(state, true, true); }
+void BM_CycleKnownWithout(benchmark::State& state) { SimpleCycles(state, false, false); }
+void BM_CycleKnownRemote(benchmark::State& state) { SimpleCycles(state, true, false); }
 BENCHMARK(BM_CycleNewWithout)->Apply(OfCycles);
 BENCHMARK(BM_CycleNewRemote)->Apply(OfCycles);
 BENCHMARK(BM_CycleKnownWithout)->Apply(OfCycles);
 BENCHMARK(BM_CycleKnownRemote)->Apply(OfCycles);
+
+// Pods of 400 applications in random order. Each has requests of its own and, so that the remote
+// plugin is asked about every one, a toleration of its own.
+void UnlikeCycles(benchmark::State& state, bool is_remote) {
+  constexpr int kShapes[] = {4, 8, 16, 32, 64};  // CPUs, and a quarter of the GiB
+  std::mt19937 random(30);
+  std::vector<Object> nodes;
+  for (int i = 0; i < kNodes; ++i) {
+    const int cpus = kShapes[random() % std::size(kShapes)];
+    nodes.push_back(MakeNodeOfPool(i, random)
+                        .Capacity("cpu", absl::StrCat(cpus))
+                        .Capacity("memory", absl::StrCat(4 * cpus, "Gi"))
+                        .Object());
+  }
+  const Applications applications(400, random);
+  std::vector<Object> pods;
+  for (int i = 0; i < kCycles + kWarmUp; ++i) {
+    pods.push_back(applications.MakePodOfAny(random, i % 100, i)
+                       .Name(absl::StrCat("p", i))
+                       .Toleration("team", absl::StrCat("x", i), TaintEffect::kNoSchedule)
+                       .Object());
+  }
+  Cycles(state, is_remote, std::move(nodes), pods);
+}
+void BM_CycleUnlikeWithout(benchmark::State& state) { UnlikeCycles(state, false); }
+void BM_CycleUnlikeRemote(benchmark::State& state) { UnlikeCycles(state, true); }
+BENCHMARK(BM_CycleUnlikeWithout)->Apply(OfCycles);
+BENCHMARK(BM_CycleUnlikeRemote)->Apply(OfCycles);
 
 }  // namespace
 }  // namespace berth::testing

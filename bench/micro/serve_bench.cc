@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many placements a second come over a Unix socket, from pods in protobuf to the placement in
 // the client's hands, beside a scheduler in process that has the pods already? Client and server
-// are threads of this program. The messages of the client are made before.
+// are threads of this program. The messages of the client are made before. The pods are all alike,
+// of 400 applications in random order, or of these with requests of which no two are the same.
 #include <benchmark/benchmark.h>
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <memory>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "applications.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/builtin_plugins.h"
 #include "berth/check.h"
@@ -33,33 +36,58 @@ const Registry& BuiltIn() {
   return registry;
 }
 
-api::Node Node(int i) {
-  return testing::MakeNode()
-      .Name(absl::StrCat("node-", i))
-      .Capacity("cpu", "64")
-      .Capacity("memory", "256Gi")
-      .Pods(110)
-      .Proto();
+enum class Mix { kAlike, kApplications, kNoTwoAlike };
+
+struct Workload {
+  std::vector<api::Node> nodes;
+  std::vector<api::Pod> pods;
+};
+
+testing::PodBuilder MakePodOf(Mix mix, const testing::Applications& applications, int i,
+                              std::mt19937& random) {
+  switch (mix) {
+    case Mix::kAlike:
+      return testing::MakePod().Label("app", "web").Request("cpu", "500m").Request("memory", "1Gi");
+    case Mix::kApplications:
+      return applications.MakePodOfAny(random);
+    case Mix::kNoTwoAlike:
+      return applications.MakePodOfAny(random, i % 100, i / 100);
+  }
+  BERTH_CHECK(false);
 }
 
-api::Pod Pod(int i) {
-  return testing::MakePod()
-      .Name(absl::StrCat("pod-", i))
-      .Uid(absl::StrCat("uid-", i))
-      .Label("app", "web")
-      .Request("cpu", "500m")
-      .Request("memory", "1Gi")
-      .Proto();
+Workload MakeWorkload(Mix mix) {
+  std::mt19937 random(30);
+  Workload workload;
+  for (int i = 0; i < kNodes; ++i) {
+    workload.nodes.push_back(
+        (mix == Mix::kAlike ? testing::MakeNode().Pods(110) : testing::MakeNodeOfPool(i, random))
+            .Name(absl::StrCat("node-", i))
+            .Capacity("cpu", "64")
+            .Capacity("memory", "256Gi")
+            .Proto());
+  }
+  const testing::Applications applications(400, random);
+  for (int i = 0; i < kPods; ++i) {
+    workload.pods.push_back(MakePodOf(mix, applications, i, random)
+                                .Name(absl::StrCat("pod-", i))
+                                .Uid(absl::StrCat("uid-", i))
+                                .Proto());
+  }
+  return workload;
 }
 
-void InProcess(benchmark::State& state) {
+void InProcess(benchmark::State& state, Mix mix) {
+  const Workload workload = MakeWorkload(mix);
   for (auto _ : state) {
     state.PauseTiming();
     std::vector<Object> objects;
-    for (int i = 0; i < kNodes; ++i)
-      objects.push_back(Object::Of(std::make_shared<api::Node>(Node(i))));
-    for (int i = 0; i < kPods; ++i)
-      objects.push_back(Object::Of(std::make_shared<api::Pod>(Pod(i))));
+    for (const api::Node& node : workload.nodes) {
+      objects.push_back(Object::Of(std::make_shared<api::Node>(node)));
+    }
+    for (const api::Pod& pod : workload.pods) {
+      objects.push_back(Object::Of(std::make_shared<api::Pod>(pod)));
+    }
     auto simulation = Simulation::Create({.configuration = DefaultConfiguration(BuiltIn()),
                                           .registry = &BuiltIn(),
                                           .objects = std::move(objects)});
@@ -73,7 +101,18 @@ void InProcess(benchmark::State& state) {
   }
   state.SetItemsProcessed(state.iterations() * kPods);
 }
-BENCHMARK(InProcess)->MeasureProcessCPUTime()->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(InProcess, Alike, Mix::kAlike)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(InProcess, Applications, Mix::kApplications)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(InProcess, NoTwoAlike, Mix::kNoTwoAlike)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 template <class Message>
 v1::Change Added(const Message& message, const std::string& kind) {
@@ -85,7 +124,15 @@ v1::Change Added(const Message& message, const std::string& kind) {
   return change;
 }
 
-void OverUnixSocket(benchmark::State& state) {
+// How many of these events are placements.
+int Placements(const v1::Events& events) {
+  int count = 0;
+  for (const v1::SchedulerEvent& event : events.events()) count += event.has_placement() ? 1 : 0;
+  return count;
+}
+
+void OverUnixSocket(benchmark::State& state, Mix mix) {
+  const Workload workload = MakeWorkload(mix);
   ClusterServerOptions options;
   options.configuration = DefaultConfiguration(BuiltIn());
   options.registry = &BuiltIn();
@@ -99,14 +146,16 @@ void OverUnixSocket(benchmark::State& state) {
   std::vector<v1::ToScheduler> messages;
   v1::ToScheduler nodes;
   uint64_t sequence = 0;
-  for (int i = 0; i < kNodes; ++i) *nodes.mutable_changes()->add_changes() = Added(Node(i), "Node");
+  for (const api::Node& node : workload.nodes) {
+    *nodes.mutable_changes()->add_changes() = Added(node, "Node");
+  }
   nodes.mutable_changes()->set_sequence(++sequence);
   nodes.mutable_changes()->set_synced(true);
   for (int i = 0; i < kPods; ++i) {
     if (i % kPodsAMessage == 0) {
       messages.emplace_back().mutable_changes()->set_sequence(++sequence);
     }
-    *messages.back().mutable_changes()->add_changes() = Added(Pod(i), "Pod");
+    *messages.back().mutable_changes()->add_changes() = Added(workload.pods[i], "Pod");
   }
 
   for (auto _ : state) {
@@ -126,7 +175,7 @@ void OverUnixSocket(benchmark::State& state) {
     });
     for (int placed = 0; placed < kPods;) {
       BERTH_CHECK(stream->Read(&message));
-      placed += message.events().events_size();
+      placed += Placements(message.events());
     }
     state.PauseTiming();
     writer.join();
@@ -140,7 +189,18 @@ void OverUnixSocket(benchmark::State& state) {
   }
   state.SetItemsProcessed(state.iterations() * kPods);
 }
-BENCHMARK(OverUnixSocket)->MeasureProcessCPUTime()->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(OverUnixSocket, Alike, Mix::kAlike)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(OverUnixSocket, Applications, Mix::kApplications)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(OverUnixSocket, NoTwoAlike, Mix::kNoTwoAlike)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace berth

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "config/arguments/field_text.h"
 #include "config/legacy_names.h"
@@ -136,6 +137,7 @@ class VersionConverter {
     static const auto& points = *new std::set<absl::string_view>{
         "preEnqueue", "queueSort", "preFilter", "filter", "postFilter", "preScore",  "score",
         "reserve",    "permit",    "preBind",   "bind",   "postBind",   "multiPoint"};
+    const bool is_strategy_given = profile.strategy.has_value();  // by algorithmSource
     for (const Value::Item item : plugins.items()) {
       std::string point(item.key);
       if (age == Age::kAlpha1 && point == "postFilter") point = "preScore";  // its name until 1.18
@@ -158,6 +160,15 @@ class VersionConverter {
     const auto least = strategy_args_.find("NodeResourcesLeastAllocated");
     if (!least_disabled_ && !profile.strategy.has_value() && least != strategy_args_.end()) {
       file_.SetStrategy(profile, "LeastAllocated", least->second, least->second);
+    }
+    const bool is_beside = age < Age::kBeta2 && !is_strategy_given && !least_disabled_ &&
+                           !absl::c_linear_search(profile.points["score"].second, "*");
+    if (is_beside && profile.strategy.has_value() &&
+        profile.strategy->front() != "type: LeastAllocated") {
+      profile.comments.push_back(
+          file_.Comment(plugins.Find("score"),
+                        "There is one scoringStrategy; no equal for NodeResourcesLeastAllocated, a "
+                        "default of that version beside it"));
     }
     strategy_args_.clear();
     least_disabled_ = false;

@@ -18,6 +18,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr char kFolder[] = "tests/convert/files";
@@ -97,6 +98,26 @@ profiles:
       "remote_map.yaml", "apiVersion: v1\nkind: ConfigMap\ndata:\n  config.yaml: |\n" + entry);
   // The plugin is known, and its process is not there.
   EXPECT_THAT(RunBerth(absl::StrCat("validate ", map)).err, HasSubstr("unix:/nobody"));
+}
+
+// Until v1beta1 NodeResourcesLeastAllocated scored beside what a profile enabled.
+TEST(ConvertTest, ADefaultStrategyBesideAnotherHasNoEqual) {
+  const auto converted = [](absl::string_view disabled) {
+    return RunBerth(
+               absl::StrCat("convert ", WriteTemporary("old.yaml", absl::StrCat(R"(
+apiVersion: kubescheduler.config.k8s.io/v1beta1
+kind: KubeSchedulerConfiguration
+profiles:
+- plugins:
+    score:
+      enabled: [{name: NodeResourcesMostAllocated, weight: 3}]
+      disabled: [)",
+                                                                                disabled, "]\n"))))
+        .out;
+  };
+  EXPECT_THAT(converted(""), HasSubstr("no equal for NodeResourcesLeastAllocated"));
+  EXPECT_THAT(converted("{name: NodeResourcesLeastAllocated}"), Not(HasSubstr("no equal")));
+  EXPECT_THAT(converted("{name: '*'}"), Not(HasSubstr("no equal")));
 }
 
 TEST(ConvertTest, WhatIsNoConfiguration) {

@@ -130,8 +130,12 @@ absl::Status RemotePlugin::ScoreFailed(Status error) const {
   return failed.ok() ? absl::OkStatus() : absl::InternalError(failed.message());
 }
 
+int64_t RemotePlugin::HighestScore() const {
+  return description_.normalization.has_value() ? kHighestRawScore : kMaxNodeScore;
+}
+
 Status RemotePlugin::CheckScore(int64_t score, Symbol node) const {
-  const int64_t highest = description_.normalization.has_value() ? kHighestRawScore : kMaxNodeScore;
+  const int64_t highest = HighestScore();
   if (score >= kMinNodeScore && score <= highest) return Status::Success();
   return Fault(absl::InvalidArgumentError(
       absl::StrCat("its answer makes no sense: the score of node ", node.view(), " is ", score,
@@ -317,10 +321,17 @@ absl::Status RemotePlugin::ScoreNodes(const CycleState& state, const PodInfo& po
     std::fill(scores.begin(), scores.end(), 0);
     return failure.ok() ? absl::OkStatus() : absl::UnavailableError(failure.message());
   }
-  Status usable = said->score_status;
-  for (size_t i = 0; i < rows.size() && usable.ok(); ++i) {
+  for (size_t i = 0; i < rows.size(); ++i) {
     scores[i] = said->scores[process_.nodes().index(rows[i])];
-    usable = CheckScore(scores[i], nodes.node(rows[i]).name());
+  }
+  Status usable = said->score_status;
+  // By value first: to fetch the name of each node takes as long as all else here.
+  const int64_t highest = HighestScore();
+  const auto wrong = std::find_if(scores.begin(), scores.end(), [highest](int64_t score) {
+    return score < kMinNodeScore || score > highest;
+  });
+  if (usable.ok() && wrong != scores.end()) {
+    usable = CheckScore(*wrong, nodes.node(rows[wrong - scores.begin()]).name());
   }
   if (usable.ok()) return absl::OkStatus();
   std::fill(scores.begin(), scores.end(), 0);

@@ -76,6 +76,9 @@ func ptr(s string) *string { return &s }
 
 // The arguments are two addresses, for NodeUnschedulable and TaintToleration.
 func main() {
+	if len(os.Args) != 3 {
+		log.Fatal("usage: builtins ADDRESS_OF_NODE_UNSCHEDULABLE ADDRESS_OF_TAINT_TOLERATION")
+	}
 	go func() {
 		log.Fatal(plugin.Serve(os.Args[1], plugin.Description{
 			Name: "NodeUnschedulable", Signature: []string{"spec.tolerations"}, DependsOn: []string{"NodeUnschedulable"},
