@@ -90,7 +90,7 @@ bool TaintToleration::SelectRows(const CycleState&, const PodInfo& pod, const No
   if (pod.tolerations().size() > kFewTolerations) return false;
   index_.Refresh(nodes);
   const DictionaryColumn<TaintList>& taints = nodes.taints();
-  std::vector<uint32_t> lists;
+  absl::InlinedVector<uint32_t, 8> lists;
   int64_t count = 0;
   const bool known = index_.ForEachCandidate(pod.tolerations(), [&](uint32_t list) {
     if (count > most || taints.row_count(list) == 0) return;

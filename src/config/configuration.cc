@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/input_file.h"
 #include "berth/api/value.h"
@@ -14,6 +13,7 @@
 #include "config/configuration_file.h"
 #include "config/legacy_configuration.h"
 #include "config/profiles.h"
+#include "config/version_converter.h"
 
 namespace berth {
 namespace {
@@ -43,13 +43,12 @@ bool CheckTypeMeta(Value root, Problems& problems) {
   if (version.empty()) {
     fields.Required("apiVersion", absl::StrCat("write apiVersion: ", kConfigurationVersion));
   } else if (version != kConfigurationVersion) {
-    const bool is_old = absl::StartsWith(version, "kubescheduler.config.k8s.io/") ||
-                        absl::StartsWith(version, "componentconfig/");
     fields.Invalid("apiVersion", version,
-                   is_old ? absl::StrCat("is a version that kube-scheduler does not read any more; "
-                                         "`berth convert` writes it as ",
-                                         kConfigurationVersion)
-                          : absl::StrCat("must be ", kConfigurationVersion));
+                   IsReadByConvert(version)
+                       ? absl::StrCat("is a version that kube-scheduler does not read any more; "
+                                      "`berth convert` writes it as ",
+                                      kConfigurationVersion)
+                       : absl::StrCat("must be ", kConfigurationVersion));
   }
   return true;
 }

@@ -3,6 +3,7 @@
 #include "config/version_converter.h"
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -22,21 +23,29 @@ std::set<absl::string_view> ImpliedBy(const std::string& plugin, Value args) {
   return {"apiVersion"};
 }
 
+enum class Age { kAlpha1, kAlpha2, kBeta1, kBeta2, kBeta3, kV1 };
+
+std::optional<Age> AgeOf(absl::string_view version) {
+  static const auto& ages =
+      *new std::map<absl::string_view, Age>{{"componentconfig/v1alpha1", Age::kAlpha1},
+                                            {"kubescheduler.config.k8s.io/v1alpha1", Age::kAlpha1},
+                                            {"kubescheduler.config.k8s.io/v1alpha2", Age::kAlpha2},
+                                            {"kubescheduler.config.k8s.io/v1beta1", Age::kBeta1},
+                                            {"kubescheduler.config.k8s.io/v1beta2", Age::kBeta2},
+                                            {"kubescheduler.config.k8s.io/v1beta3", Age::kBeta3},
+                                            {"kubescheduler.config.k8s.io/v1", Age::kV1}};
+  const auto age = ages.find(version);
+  if (age == ages.end()) return std::nullopt;
+  return age->second;
+}
+
 class VersionConverter {
  public:
   VersionConverter(ConvertedFile& file, Problems& problems) : file_(file), problems_(problems) {}
 
   void Convert(Value root, absl::string_view version) {
-    static const auto& ages = *new std::map<absl::string_view, Age>{
-        {"componentconfig/v1alpha1", Age::kAlpha1},
-        {"kubescheduler.config.k8s.io/v1alpha1", Age::kAlpha1},
-        {"kubescheduler.config.k8s.io/v1alpha2", Age::kAlpha2},
-        {"kubescheduler.config.k8s.io/v1beta1", Age::kBeta1},
-        {"kubescheduler.config.k8s.io/v1beta2", Age::kBeta2},
-        {"kubescheduler.config.k8s.io/v1beta3", Age::kBeta3},
-        {"kubescheduler.config.k8s.io/v1", Age::kV1}};
-    const auto age = ages.find(version);
-    if (age == ages.end()) {
+    const std::optional<Age> age = AgeOf(version);
+    if (!age.has_value()) {
       problems_.AddError(root.Find("apiVersion") ? root.Find("apiVersion").where() : root.where(),
                          "",
                          absl::StrCat("apiVersion: ", YamlQuoted(version),
@@ -50,16 +59,14 @@ class VersionConverter {
     ConvertLeaderElection(root.Find("leaderElection"));
     const Value profiles = root.Find("profiles");
     if (profiles.IsSequence() && profiles.size() > 0) {
-      for (const Value profile : profiles.elements()) ConvertProfile(root, profile, age->second);
+      for (const Value profile : profiles.elements()) ConvertProfile(root, profile, *age);
     } else {
-      ConvertProfile(root, root, age->second);
+      ConvertProfile(root, root, *age);
     }
     file_.CopyExtenders(root.Find("extenders"));
   }
 
  private:
-  enum class Age { kAlpha1, kAlpha2, kBeta1, kBeta2, kBeta3, kV1 };
-
   void ConvertLeaderElection(Value election) {
     if (!election.IsMap()) return;
     Lines lines;
@@ -215,5 +222,7 @@ void ConvertVersion(Value root, absl::string_view version, ConvertedFile& file,
                     Problems& problems) {
   VersionConverter(file, problems).Convert(root, version);
 }
+
+bool IsReadByConvert(absl::string_view version) { return AgeOf(version).has_value(); }
 
 }  // namespace berth

@@ -14,6 +14,9 @@ namespace berth {
 // `version`: what `apiVersion` says. One that kube-scheduler never had is a problem.
 void ConvertVersion(Value root, absl::string_view version, ConvertedFile& file, Problems& problems);
 
+// Whether ConvertVersion() knows that `apiVersion`.
+bool IsReadByConvert(absl::string_view version);
+
 }  // namespace berth
 
 #endif  // BERTH_SRC_CONFIG_VERSION_CONVERTER_H_
