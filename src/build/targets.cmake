@@ -104,7 +104,7 @@ function(berth_module)
     list(FILTER arg_SOURCES EXCLUDE REGEX "/main\\.cc$")
   endif()
   if(NOT arg_PROTOS)
-    file(GLOB_RECURSE arg_PROTOS CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.proto)
+    file(GLOB arg_PROTOS CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.proto)
   endif()
   set_property(GLOBAL APPEND PROPERTY berth_modules ${target})
 
