@@ -75,7 +75,7 @@ class GroupPreemption::Draft {
   };
 
   bool IsWhole() const { return request_.IsReachedBy(trial_.placed); }
-  // For now.
+  // Of a part of a tree: whether its goal is reached; else whether the group is whole.
   bool IsEnough() const { return goal_ < 0 ? IsWhole() : placed() >= goal_; }
   // Members of `order` from `first` to before `end`.
   bool PlaceByEvicting(absl::Span<const PodPtr> order, size_t first, size_t end);
@@ -120,7 +120,7 @@ class GroupPreemption::Draft {
   std::vector<int> parts_;  // of order_
   int64_t steps_left_ = 0;
   bool waits_ = false;  // for victims to leave
-  int goal_ = -1;       // so many placed are enough for now; negative: if the group is whole
+  int goal_ = -1;       // how many placed end the part that is planned; negative: the whole group
 
   AttemptRequest request_;
   ClusterState& cluster_;

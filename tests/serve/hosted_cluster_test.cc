@@ -202,16 +202,21 @@ TEST(HostedClusterTest, ObjectsThatCannotBeUsedAreNamedAndTheOthersAreIn) {
   EXPECT_EQ(refused, (std::set<uint32_t>{0, 1, 2, 3, 6}));
 }
 
+// The first client of the cluster sends a node and pod "a", and hears of its place.
+bool PlacesPodA(HostedCluster& cluster, Seen& seen) {
+  return cluster.Attach(Hello("c"), seen.client).ok() &&
+         cluster
+             .Submit(*seen.client,
+                     Changes(1, {Json(NodeJson("n1", 9)), Json(PodJson("a", 1))}, true))
+             .ok() &&
+         seen.Until([&] { return seen.placements.contains("a"); });
+}
+
 TEST(HostedClusterTest, AStreamGoesOnWhereItWas) {
   const ClusterServerOptions options = testing::ServeOptions();
   HostedCluster cluster(options, "i");
   Seen first(cluster);
-  ASSERT_TRUE(cluster.Attach(Hello("c"), first.client).ok());
-  ASSERT_TRUE(
-      cluster
-          .Submit(*first.client, Changes(1, {Json(NodeJson("n1", 9)), Json(PodJson("a", 1))}, true))
-          .ok());
-  ASSERT_TRUE(first.Until([&] { return first.placements.contains("a"); }));
+  ASSERT_TRUE(PlacesPodA(cluster, first));
   ASSERT_TRUE(cluster.Submit(*first.client, Changes(2, {Json(PodJson("b", 1))})).ok());
   cluster.Detach(*first.client);
   Seen second(cluster);
@@ -232,12 +237,7 @@ TEST(HostedClusterTest, ARevisionThatWasNeverToldIsNotCalledOld) {
   const ClusterServerOptions options = testing::ServeOptions();
   HostedCluster cluster(options, "i");
   Seen first(cluster);
-  ASSERT_TRUE(cluster.Attach(Hello("c"), first.client).ok());
-  ASSERT_TRUE(
-      cluster
-          .Submit(*first.client, Changes(1, {Json(NodeJson("n1", 9)), Json(PodJson("a", 1))}, true))
-          .ok());
-  ASSERT_TRUE(first.Until([&] { return first.placements.contains("a"); }));
+  ASSERT_TRUE(PlacesPodA(cluster, first));
   cluster.Detach(*first.client);
   Seen second(cluster);
   v1::Hello hello = Hello("c");
