@@ -272,7 +272,7 @@ class YamlWriter {
     NotesOf(name);
     absl::StrAppend(&text_, "  ", name, ":\n");
     for (const auto& [key, value] : texts) {
-      absl::StrAppend(&text_, "    ", Text(key), ": ", Quoted(value), "\n");
+      absl::StrAppend(&text_, "    ", Text(key), ": ", JsonQuoted(value), "\n");
     }
   }
   void Selector(absl::string_view name, const ImportedSelector& selector) {
@@ -318,10 +318,7 @@ class YamlWriter {
                          return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '-' ||
                                 c == '.' || c == '/';
                        });
-    return plain ? std::string(text) : Quoted(text);
-  }
-  static std::string Quoted(absl::string_view text) {
-    return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");
+    return plain ? std::string(text) : JsonQuoted(text);
   }
   static std::string List(const std::vector<std::string>& texts) {
     return absl::StrCat(
@@ -342,6 +339,10 @@ class YamlWriter {
 };
 
 }  // namespace
+
+std::string JsonQuoted(absl::string_view text) {
+  return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");
+}
 
 bool ImportedQuota::SelectByLabel(absl::string_view label, const std::vector<std::string>& values) {
   ImportedSelector::Requirement requirement{std::string(label), "In", {}};

@@ -78,6 +78,9 @@ struct Imported {
 // contradict each other, and says of each change what it was.
 void Reconcile(Imported& imported);
 
+// `text`, printable ASCII, in quotes as JSON and YAML read it.
+std::string JsonQuoted(absl::string_view text);
+
 // As YAML; `comments` is how many there are.
 std::string WriteYaml(const Imported& imported, absl::string_view inputs, int& comments);
 

@@ -115,6 +115,11 @@ class KoordinatorImporter {
     }
     Problems of_amounts;
     ReadAmounts(json->root(), kSharedWeight, object.subject(), of_amounts);
+    for (const Value::Item weight : json->root().items()) {
+      if (!weight.value.IsNull()) continue;
+      of_amounts.AddError(weight.where, object.subject(),
+                          absl::StrCat(kSharedWeight, "[", weight.key, "]: has no value"));
+    }
     for (const Problem& problem : of_amounts) {
       imported_.problems.AddError(object.where(), object.subject(), problem.message);
     }
@@ -143,7 +148,7 @@ class KoordinatorImporter {
     std::vector<std::string> had;
     for (const std::string& name : wanted) {
       if (!name.empty() && claimed_.insert(name).second) {
-        had.push_back(absl::StrCat("\"", name, "\""));
+        had.push_back(JsonQuoted(name));
         continue;
       }
       quota.notes.push_back(

@@ -331,6 +331,19 @@ spec: {min: {cpu: 2}, max: {cpu: 1}}
   EXPECT_EQ(Of(Find(back, "kube-system/b").min, "cpu"), "1");
 }
 
+TEST(ImportKoordinator, NamesInAListAreQuoted) {
+  const ImportResult result = Import(R"(
+apiVersion: scheduling.sigs.k8s.io/v1alpha1
+kind: ElasticQuota
+metadata:
+  name: a
+  annotations: {quota.scheduling.koordinator.sh/namespaces: '["x \\ \"", "y"]'}
+)");
+  ASSERT_TRUE(result.problems.ok()) << result.problems.ToString();
+  EXPECT_THAT(Find(Validate(result.yaml), "default/a").namespaces,
+              ElementsAre(Symbol::Intern("x \\ \""), Symbol::Intern("y")));
+}
+
 TEST(Import, AMixtureOfFiles) {
   const ImportResult result =
       ImportQuotas({{{"kai.yaml", ReadFile("tests/import/examples/kai_default.yaml")},
@@ -386,6 +399,11 @@ TEST(Import, WhatIsWrongHasItsPlace) {
       ErrorOf("apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: q}\n"
               "spec: {deserved: {'cpu}': 1, memory: -1}}\n"),
       HasSubstr("\"cpu}\" is no name of a resource"));
+  EXPECT_THAT(
+      ErrorOf(quota + "metadata:\n  name: a\n  annotations:\n"
+                      "    quota.scheduling.koordinator.sh/shared-weight: '{\"cpu\": null}'\n"),
+      HasSubstr("q.yaml:1:1: error: Koordinator ElasticQuota default/a: "
+                "quota.scheduling.koordinator.sh/shared-weight[cpu]: has no value"));
 }
 
 TEST(Import, CyclesAreCut) {
