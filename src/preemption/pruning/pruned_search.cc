@@ -11,7 +11,7 @@
 #include "preemption/candidate_list.h"
 #include "preemption/fit_error.h"
 #include "preemption/pruning/best_first_search.h"
-#include "preemption/pruning/cached_dry_runs.h"
+#include "preemption/pruning/dry_runner.h"
 
 namespace berth {
 namespace {
@@ -66,7 +66,7 @@ std::optional<SearchResult> PrunedSearch::Find(const PreemptionQuery& query, Wor
   const NodeRow own_row = OwnRow(query.pod);
   CachedResults* const cache = FindCached(query, preemptor, own_row);
   const auto search_by = [&](CandidateBounds& bounds, std::optional<SearchResult>& result) {
-    CachedDryRuns dry_runs(handle_, query, cache, budget);
+    DryRunner dry_runs(handle_, query, cache, budget);
     BestFirstSearch search(handle_, query, preemptor, dry_runs, bounds,
                            RowsToTry(query.statuses, cache, nodes.size()), *levels_, own_row);
     CandidateList candidates(query.range.candidates);

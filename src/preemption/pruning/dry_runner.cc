@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implementation of cached_dry_runs.h.
-#include "preemption/pruning/cached_dry_runs.h"
+// Implementation of dry_runner.h.
+#include "preemption/pruning/dry_runner.h"
 
 #include <algorithm>
 #include <utility>
@@ -10,7 +10,7 @@
 
 namespace berth {
 
-bool CachedDryRuns::YieldsBefore(NodeRow row) {
+bool DryRunner::YieldsBefore(NodeRow row) {
   if (cache_ == nullptr || !budget_.IsSpent() || IsKnown(row)) return false;
   if (cache_->MayYield()) {
     budget_.Yield();
@@ -20,7 +20,7 @@ bool CachedDryRuns::YieldsBefore(NodeRow row) {
   return false;
 }
 
-ScoredCandidatePtr CachedDryRuns::Try(NodeRow row) {
+ScoredCandidatePtr DryRunner::Try(NodeRow row) {
   if (IsKnown(row)) return cache_->candidate(row);
   DryRunResult run = DryRunNode(handle_, query_, row);
   budget_.Spend(run.steps);
@@ -36,12 +36,12 @@ ScoredCandidatePtr CachedDryRuns::Try(NodeRow row) {
   return std::move(run.candidate);
 }
 
-void CachedDryRuns::AddWithoutVictims(NodeRow row) {
+void DryRunner::AddWithoutVictims(NodeRow row) {
   if (cache_ != nullptr) cache_->SetNoVictims(row);
   if (!IsKnown(row)) fit_error_.AddWithoutVictims(row);
 }
 
-void CachedDryRuns::AddFailures(absl::Span<const NodeRow> rows, const Status& status) {
+void DryRunner::AddFailures(absl::Span<const NodeRow> rows, const Status& status) {
   if (rows.empty()) return;
   if (cache_ != nullptr) cache_->SetFailures(rows, status);
   int unknown = 0;
@@ -49,7 +49,7 @@ void CachedDryRuns::AddFailures(absl::Span<const NodeRow> rows, const Status& st
   fit_error_.Add(status, unknown);
 }
 
-void CachedDryRuns::CountKnownFailures() {
+void DryRunner::CountKnownFailures() {
   const absl::Span<const Status> failures = cache_->failures();
   std::vector<int> nodes_of(failures.size());
   for (NodeRow row = 0; row < cache_->size(); ++row) {
@@ -64,7 +64,7 @@ void CachedDryRuns::CountKnownFailures() {
   for (size_t i = 0; i < failures.size(); ++i) fit_error_.Add(failures[i], nodes_of[i]);
 }
 
-SearchResult CachedDryRuns::NoCandidates() && {
+SearchResult DryRunner::NoCandidates() && {
   if (cache_ != nullptr) CountKnownFailures();
   return {.failure = std::move(fit_error_).ToStatus(), .retry_at = retry_at_};
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The dry runs of one search: those of pods of the same class are not made again.
-#ifndef BERTH_SRC_PREEMPTION_PRUNING_CACHED_DRY_RUNS_H_
-#define BERTH_SRC_PREEMPTION_PRUNING_CACHED_DRY_RUNS_H_
+#ifndef BERTH_SRC_PREEMPTION_PRUNING_DRY_RUNNER_H_
+#define BERTH_SRC_PREEMPTION_PRUNING_DRY_RUNNER_H_
 
 #include "absl/types/span.h"
 #include "berth/framework/handle.h"
@@ -13,11 +13,10 @@
 namespace berth {
 
 // Scheduling thread.
-class CachedDryRuns {
+class DryRunner {
  public:
   // `cache` may be null: then nothing is kept, and the search does not yield.
-  CachedDryRuns(Handle& handle, const PreemptionQuery& query, CachedResults* cache,
-                WorkBudget& budget)
+  DryRunner(Handle& handle, const PreemptionQuery& query, CachedResults* cache, WorkBudget& budget)
       : handle_(handle),
         query_(query),
         cache_(cache),
@@ -52,4 +51,4 @@ class CachedDryRuns {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_PREEMPTION_PRUNING_CACHED_DRY_RUNS_H_
+#endif  // BERTH_SRC_PREEMPTION_PRUNING_DRY_RUNNER_H_
