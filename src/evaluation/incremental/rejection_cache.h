@@ -15,7 +15,7 @@
 #include "berth/columns/node_verdicts.h"
 #include "berth/framework/work_budget.h"
 #include "evaluation/diagnosis.h"
-#include "evaluation/incremental/node_changes.h"
+#include "evaluation/incremental/node_change_tracker.h"
 #include "evaluation/incremental/rejection_counts.h"
 #include "framework/domain_tracker.h"
 #include "framework/framework.h"
@@ -75,7 +75,7 @@ class RejectionCache {
   const PluginMask plugins_;
   bool last_pod_was_rejected_ = true;
 
-  NodeChanges node_changes_;
+  NodeChangeTracker node_changes_;
   // As of the last Refresh(). `spec_` is the pod's, if cluster objects are among its inputs.
   DomainTracker<DomainThreshold> domains_;
   std::vector<PluginInputs> objects_;

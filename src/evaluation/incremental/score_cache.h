@@ -14,7 +14,7 @@
 #include "absl/types/span.h"
 #include "berth/columns/node_verdicts.h"
 #include "evaluation/incremental/feasible_rows.h"
-#include "evaluation/incremental/node_changes.h"
+#include "evaluation/incremental/node_change_tracker.h"
 #include "evaluation/incremental/score_columns.h"
 #include "framework/framework.h"
 #include "framework/verdict_dependencies.h"
@@ -158,7 +158,7 @@ class ScoreCache {
   // False if nothing was feasible: what follows from scores is not up to date.
   bool scored_ = false;
   const NodeTable* nodes_ = nullptr;
-  NodeChanges node_changes_;
+  NodeChangeTracker node_changes_;
   CycleState state_;
   std::vector<PluginInputs> inputs_;  // of object filters, as of the last Refresh()
   CycleState* objects_ = nullptr;     // of the evaluated_pod, in a Refresh() with object filters

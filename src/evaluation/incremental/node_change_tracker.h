@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What changed of the nodes, of the pods nominated to them, and of what plugins keep of them,
 // between two pods of a class.
-#ifndef BERTH_SRC_EVALUATION_INCREMENTAL_NODE_CHANGES_H_
-#define BERTH_SRC_EVALUATION_INCREMENTAL_NODE_CHANGES_H_
+#ifndef BERTH_SRC_EVALUATION_INCREMENTAL_NODE_CHANGE_TRACKER_H_
+#define BERTH_SRC_EVALUATION_INCREMENTAL_NODE_CHANGE_TRACKER_H_
 
 #include <cstdint>
 #include <optional>
@@ -24,10 +24,10 @@
 namespace berth {
 
 // For caches by row. Scheduling thread.
-class NodeChanges {
+class NodeChangeTracker {
  public:
   // For the verdicts and scores of `plugins`, and perhaps of others that depend on objects.
-  NodeChanges(const Framework& framework, PluginMask plugins) {
+  NodeChangeTracker(const Framework& framework, PluginMask plugins) {
     for (const Signer& hook : framework.plugins().signers) {
       if ((MaskOf(hook) & plugins) == 0) continue;
       const auto* const source = dynamic_cast<const NodeChangeSource*>(hook.plugin);
@@ -139,4 +139,4 @@ class NodeChanges {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_EVALUATION_INCREMENTAL_NODE_CHANGES_H_
+#endif  // BERTH_SRC_EVALUATION_INCREMENTAL_NODE_CHANGE_TRACKER_H_
