@@ -91,9 +91,9 @@ AttemptResult GroupReservations::Run(const AttemptRequest& request) {
 void GroupReservations::Changed(const ClusterChange& change) {
   if (!enabled_) return;
   if (change.type == ClusterChange::Type::kPodAssigned) {
-    run_ends_.Started(*change.change.new_pod, clock_.Now());
+    end_times_.Started(*change.change.new_pod, clock_.Now());
   } else if (change.type == ClusterChange::Type::kPodGone) {
-    run_ends_.Ended(*change.change.old_pod);
+    end_times_.Ended(*change.change.old_pod);
   }
   if (!reservation_.has_value()) return;
   const std::string& group = reservation_->request.group;
@@ -183,7 +183,7 @@ bool GroupReservations::HasRoomBeside(const PodInfo& pod, NodeRow row, absl::Tim
   const NodeInfo& node = nodes.node(row);
   std::vector<const PodInfo*> there;
   for (const PodPtr& other : node.pods()) {
-    if (run_ends_.EndOf(*other, now) > reservation_->from) there.push_back(other.get());
+    if (end_times_.EndOf(*other, now) > reservation_->from) there.push_back(other.get());
   }
   for (const Place& place : reservation_->places) {
     if (place.node == node.name()) there.push_back(place.pod.get());
@@ -206,7 +206,7 @@ bool GroupReservations::Holds(const AttemptResult& result, absl::Time now) {
     const NodeRow row = cluster_.nodes().FindRow(node);
     std::vector<PodPtr> gone;
     for (const PodPtr& pod : cluster_.nodes().node(row).pods()) {
-      if (run_ends_.EndOf(*pod, now) <= reservation_->from) gone.push_back(pod);
+      if (end_times_.EndOf(*pod, now) <= reservation_->from) gone.push_back(pod);
     }
     AttemptResult trial;
     Transaction transaction(cluster_, trial.placed);
@@ -282,7 +282,7 @@ void GroupReservations::Consider(const AttemptRequest& request, AttemptResult& r
   if (!keeps) Adopt(*std::move(plan));
   result.reserved_nodes = reservation_->NodeNames();
   result.reserved_from = reservation_->from;
-  result.retry_at = std::max(reservation_->from, now + RunEnds::kOverdue);
+  result.retry_at = std::max(reservation_->from, now + PodEndTimes::kOverdue);
   AddSentence(absl::StrCat("Reserved on ", JoinNodes(result.reserved_nodes), " from ",
                            TimeToString(reservation_->from), "."),
               result.finding);
@@ -307,7 +307,7 @@ GroupReservations::Timeline GroupReservations::MakeTimeline(const std::string& g
   const NodeTable& nodes = cluster_.nodes();
   for (NodeRow row = 0; row < nodes.size(); ++row) {
     for (const PodPtr& pod : nodes.node(row).pods()) {
-      const absl::Time end = run_ends_.EndOf(*pod, now);
+      const absl::Time end = end_times_.EndOf(*pod, now);
       if (end < absl::InfiniteFuture()) {
         if (cluster_.groups().GroupOfPod(pod->uid()) != group) timeline.ends.push_back({end, pod});
       } else {

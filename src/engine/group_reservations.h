@@ -21,7 +21,7 @@
 #include "engine/cluster_state.h"
 #include "engine/entry_scheduler.h"
 #include "engine/framework_set.h"
-#include "engine/run_ends.h"
+#include "engine/pod_end_times.h"
 
 namespace berth {
 
@@ -96,7 +96,7 @@ class GroupReservations {
   const Clock& clock_;
   const std::function<void(absl::string_view)> retry_;
   bool enabled_ = false;
-  RunEnds run_ends_;
+  PodEndTimes end_times_;
   std::optional<Reservation> reservation_;
   absl::flat_hash_set<std::string> kept_out_;  // uids
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// RunEnds: when pods that run will have left their nodes, as far as they say.
-#ifndef BERTH_SRC_ENGINE_RUN_ENDS_H_
-#define BERTH_SRC_ENGINE_RUN_ENDS_H_
+// PodEndTimes: when pods that run will have left their nodes, as far as they say.
+#ifndef BERTH_SRC_ENGINE_POD_END_TIMES_H_
+#define BERTH_SRC_ENGINE_POD_END_TIMES_H_
 
 #include <string>
 
@@ -17,7 +17,7 @@ namespace berth {
 absl::Duration DeclaredRunTime(const PodInfo& pod);
 
 // Scheduling thread.
-class RunEnds {
+class PodEndTimes {
  public:
   // The pod has a node. Remembered only of pods that say how long they run, and not since when.
   void Started(const PodInfo& pod, absl::Time now);
@@ -38,4 +38,4 @@ class RunEnds {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_ENGINE_RUN_ENDS_H_
+#endif  // BERTH_SRC_ENGINE_POD_END_TIMES_H_

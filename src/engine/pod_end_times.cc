@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implementation of run_ends.h.
-#include "engine/run_ends.h"
+// Implementation of pod_end_times.h.
+#include "engine/pod_end_times.h"
 
 #include <algorithm>
 
@@ -26,16 +26,16 @@ absl::Duration DeclaredRunTime(const PodInfo& pod) {
   return run_time;
 }
 
-void RunEnds::Started(const PodInfo& pod, absl::Time now) {
+void PodEndTimes::Started(const PodInfo& pod, absl::Time now) {
   if (pod.start_time().has_value() || DeclaredRunTime(pod) == absl::InfiniteDuration()) return;
   started_.try_emplace(pod.uid(), now);
 }
 
-void RunEnds::Ended(const PodInfo& pod) {
+void PodEndTimes::Ended(const PodInfo& pod) {
   if (!started_.empty()) started_.erase(pod.uid());
 }
 
-absl::Time RunEnds::EndOf(const PodInfo& pod, absl::Time now) const {
+absl::Time PodEndTimes::EndOf(const PodInfo& pod, absl::Time now) const {
   absl::Time end = pod.deletion_time().value_or(absl::InfiniteFuture());
   const absl::Duration run_time = DeclaredRunTime(pod);
   if (run_time < absl::InfiniteDuration()) {
