@@ -94,7 +94,7 @@ class ScoreCache {
   // Prefetches what is kept of that row. A hint: any number is allowed.
   void PrefetchRow(NodeRow row) const;
   // The best of feasible() but for `row`, or -1.
-  NodeRow BestBut(NodeRow row) const { return columns_.BestBut(row); }
+  NodeRow BestExcept(NodeRow row) const { return columns_.BestExcept(row); }
   // Whether other plugins scored the last pod of this class.
   bool others_score() const { return others_score_; }
   void set_others_score(bool others_score) { others_score_ = others_score; }
@@ -103,8 +103,8 @@ class ScoreCache {
   bool totals_hold_for_any_subset() const { return columns_.totals_hold_for_any_subset(); }
   // The best of the feasible rows that `accepts`, called for better rows first; -1 if it accepts
   // none of the `most` best.
-  NodeRow BestThat(absl::FunctionRef<bool(NodeRow)> accepts, int most) {
-    return columns_.BestThat(accepts, most);
+  NodeRow BestAccepted(absl::FunctionRef<bool(NodeRow)> accepts, int most) {
+    return columns_.BestAccepted(accepts, most);
   }
   // The totals of some of the feasible rows, normalised over these.
   Status TotalsOf(absl::Span<const NodeRow> rows, absl::Span<int64_t> totals) const {

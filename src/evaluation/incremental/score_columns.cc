@@ -313,9 +313,11 @@ void ScoreColumns::PrefetchRow(NodeRow row) const {
   }
 }
 
-NodeRow ScoreColumns::BestBut(NodeRow row) const { return best_.BestBut(row, ByTotal(totals_)); }
+NodeRow ScoreColumns::BestExcept(NodeRow row) const {
+  return best_.BestExcept(row, ByTotal(totals_));
+}
 
-NodeRow ScoreColumns::BestThat(absl::FunctionRef<bool(NodeRow)> accepts, int most) {
+NodeRow ScoreColumns::BestAccepted(absl::FunctionRef<bool(NodeRow)> accepts, int most) {
   NodeRow row = best_.best();
   std::vector<std::pair<NodeRow, int64_t>> refused;  // and their totals
   while (row >= 0 && !accepts(row)) {
