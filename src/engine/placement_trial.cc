@@ -21,7 +21,7 @@ PlacementTrial::PlacementTrial(const Context& context, const AttemptRequest& req
       pod_scheduler_(context.pod_scheduler),
       group_scheduler_(context.group_scheduler),
       room_sums_(context.room_sums),
-      check_(context.check),
+      validator_(context.validator),
       request_(request),
       result_(result),
       scoped_(request) {
@@ -82,7 +82,7 @@ bool PlacementTrial::Generate() {
     if (!member.node_name.empty()) assigned_nodes_.push_back(Symbol::Intern(member.node_name));
   }
   Status status = RunPlacementGenerate(*request_.framework, Group(), cluster_.nodes(), tiers_);
-  if (status.ok()) status = check_.Check(tiers_, cluster_.nodes());
+  if (status.ok()) status = validator_.Validate(tiers_, cluster_.nodes());
   if (status.ok() && request_.placement != nullptr) tiers_ = Within(*request_.placement, tiers_);
   if (status.ok()) return true;
   PodFailure failure = pod_scheduler_.Refused(request_, request_.pods.front(), status);
@@ -114,7 +114,7 @@ bool PlacementTrial::FindParts() {
     if (parts[i].topology.empty() || parts[i].min_subgroups > 0) continue;
     Status status = RunPlacementGenerate(*request_.framework, Group(static_cast<int>(i)),
                                          cluster_.nodes(), tiers_of_part_[i]);
-    if (status.ok()) status = check_.Check(tiers_of_part_[i], cluster_.nodes());
+    if (status.ok()) status = validator_.Validate(tiers_of_part_[i], cluster_.nodes());
     if (!status.ok()) {  // nowhere
       tiers_of_part_[i] = {std::make_shared<const PlacementTier>()};
     }

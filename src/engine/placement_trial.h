@@ -35,7 +35,7 @@ class PlacementTrial : private PlacementWatch {
     PodScheduler& pod_scheduler;
     GroupScheduler& group_scheduler;
     RoomSums& room_sums;
-    PlacementCheck& check;
+    PlacementValidator& validator;
   };
   // All outlive this. Fills `result`, but for Permit.
   PlacementTrial(const Context& context, const AttemptRequest& request, AttemptResult& result);
@@ -107,7 +107,7 @@ class PlacementTrial : private PlacementWatch {
   PodScheduler& pod_scheduler_;
   GroupScheduler& group_scheduler_;
   RoomSums& room_sums_;
-  PlacementCheck& check_;
+  PlacementValidator& validator_;
   const AttemptRequest& request_;
   AttemptResult& result_;
   AttemptRequest scoped_;
