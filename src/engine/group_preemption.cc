@@ -25,7 +25,7 @@
 
 namespace berth {
 
-bool AreAlike(const PodInfo& a, const PodInfo& b) {
+bool AreEquivalent(const PodInfo& a, const PodInfo& b) {
   return a.SharesSpec(b) && a.priority() == b.priority();
 }
 
@@ -51,7 +51,7 @@ bool MayAnyHelp(const Framework& framework, PodSpan pods) {
     if (bound == nullptr) return true;
     const PodInfo* last = nullptr;
     return absl::c_any_of(pods, [&](const PodPtr& pod) {
-      if (last != nullptr && AreAlike(*pod, *last)) return false;
+      if (last != nullptr && AreEquivalent(*pod, *last)) return false;
       last = pod.get();
       bool may_help = true;
       const Status asked = framework.plugins().calls.Guarded(kMayHelp, hook.name, [&] {
@@ -73,12 +73,12 @@ PodFailure& FailureOf(const PodPtr& pod, AttemptResult& result) {
 
 }  // namespace
 
-void GroupPreemption::Draft::PlaceWhoFits(absl::Span<const PodPtr> order) {
+void GroupPreemption::Draft::PlaceWithoutEvictions(absl::Span<const PodPtr> order) {
   const PodInfo* rejected = nullptr;  // the last one; nothing but placements has changed since
   for (const PodPtr& pod : order) {
     if (IsEnough()) return;
     const bool is_nominated = !cluster_.nominations().NominatedNode(*pod).empty();
-    if (rejected != nullptr && !is_nominated && AreAlike(*pod, *rejected)) continue;
+    if (rejected != nullptr && !is_nominated && AreEquivalent(*pod, *rejected)) continue;
     const auto outcome =
         pod_scheduler_.PlaceOrPlan(request_, pod, PodScheduler::AskPostFilter::kNo, trial_);
     if (outcome.placed) {
@@ -115,7 +115,7 @@ bool GroupPreemption::Draft::PlaceByEvicting(absl::Span<const PodPtr> order, siz
     if (placed.contains(pod.get())) continue;
     if (this->placed() + left < goal) break;
     --left;
-    if (rejected != nullptr && AreAlike(*pod, *rejected)) continue;
+    if (rejected != nullptr && AreEquivalent(*pod, *rejected)) continue;
     auto outcome = pod_scheduler_.PlaceOrPlan(request_, pod, PodScheduler::AskPostFilter::kYes,
                                               trial_, StillMissing(order, i, placed));
     if (outcome.placed) {
@@ -228,7 +228,7 @@ bool GroupPreemption::Draft::HoldWithout(absl::Span<Victim* const> unit) {
     const bool beside =
         absl::c_any_of(unit, [&](const Victim* victim) { return victim->node == placement.node; });
     const bool first_of_kind = absl::c_none_of(
-        concerned, [&](const PodPtr& other) { return AreAlike(*other, *placement.pod); });
+        concerned, [&](const PodPtr& other) { return AreEquivalent(*other, *placement.pod); });
     if (beside || first_of_kind) concerned.push_back(placement.pod);
   }
   for (const PodPtr& pod : concerned) {
@@ -360,8 +360,8 @@ bool GroupPreemption::MakeDraft(const AttemptRequest& request, Way way,
     return draft.PlaceRunsByEvicting(runs, run_order) && draft.SpareVictims();
   }
   std::vector<PodPtr> order(request.pods.begin(), request.pods.end());
-  if (way == Way::kWhoFitsFirst) {
-    draft.PlaceWhoFits(order);
+  if (way == Way::kFittingFirst) {
+    draft.PlaceWithoutEvictions(order);
   } else {
     const std::vector<MemberClass> classes = ClassifyMembers(request, cluster_);
     if (classes.size() == 1) return false;
@@ -424,7 +424,7 @@ void GroupPreemption::Plan(const AttemptRequest& request, AttemptResult& result)
   // Those that fit first leave the least to be evicted; if they are in the way of the others, the
   // hardest are first.
   if (!request.quorum.has_parts()) {
-    return PlanInWays(request, {Way::kWhoFitsFirst, Way::kHardestFirst}, {}, result);
+    return PlanInWays(request, {Way::kFittingFirst, Way::kHardestFirst}, {}, result);
   }
   std::vector<Way> ways = {Way::kCheapestRunsFirst, Way::kHardestRunsFirst};
   // Where all have to start, members of different parts may take turns.

@@ -55,7 +55,7 @@ class GroupPreemption {
  private:
   class Draft;
 
-  enum class Way : uint8_t { kWhoFitsFirst, kHardestFirst, kCheapestRunsFirst, kHardestRunsFirst };
+  enum class Way : uint8_t { kFittingFirst, kHardestFirst, kCheapestRunsFirst, kHardestRunsFirst };
   bool MakeDraft(const AttemptRequest& request, Way way, const std::vector<MemberRun>& runs,
                  Draft& draft);
   void PlanInWays(const AttemptRequest& request, absl::Span<const Way> ways,

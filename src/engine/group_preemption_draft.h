@@ -18,7 +18,7 @@
 namespace berth {
 
 // Pods that differ in nothing that a plan goes by.
-bool AreAlike(const PodInfo& a, const PodInfo& b);
+bool AreEquivalent(const PodInfo& a, const PodInfo& b);
 
 // A plan while it is made: the transaction, and who goes for whom.
 class GroupPreemption::Draft {
@@ -34,7 +34,7 @@ class GroupPreemption::Draft {
   ~Draft() { transaction_.RollBack(); }
 
   // Who fits without evictions has a place, in that order, until the group is whole.
-  void PlaceWhoFits(absl::Span<const PodPtr> order);
+  void PlaceWithoutEvictions(absl::Span<const PodPtr> order);
   // The others, by evictions. Returns whether the group is whole.
   bool PlaceByEvicting(absl::Span<const PodPtr> order) {
     return PlaceByEvicting(order, 0, order.size());

@@ -21,12 +21,12 @@ namespace berth {
 namespace {
 
 // Members that request the same.
-struct Alike {
+struct RequestKind {
   const std::shared_ptr<const PodInfo>* pod;
   int members = 0;
   std::optional<PodNeed> need = std::nullopt;
 };
-using AlikeMembers = absl::InlinedVector<Alike, 4>;
+using AlikeMembers = absl::InlinedVector<RequestKind, 4>;
 
 // Of groups with more kinds of members sums say too little to be worth the time.
 constexpr size_t kMostKinds = 8;
@@ -34,7 +34,7 @@ constexpr size_t kMostKinds = 8;
 AlikeMembers FindAlike(const AttemptRequest& request) {
   AlikeMembers kinds;
   for (const auto& pod : request.pods) {
-    const auto known = std::find_if(kinds.begin(), kinds.end(), [&](const Alike& kind) {
+    const auto known = std::find_if(kinds.begin(), kinds.end(), [&](const RequestKind& kind) {
       return pod->SharesSpec(**kind.pod) || pod->requests() == (*kind.pod)->requests();
     });
     if (known != kinds.end()) {
@@ -73,10 +73,10 @@ int64_t AmountOf(const NeededResources& needed, ResourceId resource) {
 // The members with the smallest requests together, against all that is free.
 std::optional<GroupShortage> CompareSums(const AlikeMembers& kinds, int minimum,
                                          const NodeTable& nodes) {
-  for (const Alike& kind : kinds) {
+  for (const RequestKind& kind : kinds) {
     for (const auto& [resource, ignored] : kind.need->needed.requests) {
       std::vector<std::pair<int64_t, int>> amounts;  // each, of so many members
-      for (const Alike& other : kinds) {
+      for (const RequestKind& other : kinds) {
         amounts.emplace_back(AmountOf(other.need->needed, resource), other.members);
       }
       std::sort(amounts.begin(), amounts.end());
@@ -141,7 +141,7 @@ std::optional<GroupShortage> FindShortage(const AttemptRequest& request, const N
   AlikeMembers kinds = FindAlike(request);
   const int members = static_cast<int>(request.pods.size());
   bool all_known = !kinds.empty();
-  for (Alike& kind : kinds) {
+  for (RequestKind& kind : kinds) {
     kind.need = FindNeed(*request.framework, nodes, **kind.pod);
     all_known = all_known && kind.need.has_value();
     const int least = request.minimum - (members - kind.members);

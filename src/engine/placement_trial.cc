@@ -126,7 +126,7 @@ bool PlacementTrial::FindParts() {
 void PlacementTrial::FindKinds() {
   constexpr size_t kMostKinds = 8;  // of more the sums are not worth their time
   for (const PodPtr& pod : request_.pods) {
-    const auto known = absl::c_find_if(kinds_, [&](const Alike& kind) {
+    const auto known = absl::c_find_if(kinds_, [&](const RequestKind& kind) {
       return pod->SharesSpec(**kind.pod) || pod->requests() == (*kind.pod)->requests();
     });
     if (known != kinds_.end()) {
@@ -136,13 +136,13 @@ void PlacementTrial::FindKinds() {
     }
   }
   for (size_t i = 0; i < kinds_.size() && i < kMostKinds; ++i) {
-    Alike& kind = kinds_[i];
+    RequestKind& kind = kinds_[i];
     kind.need = FindNeed(*request_.framework, cluster_.nodes(), **kind.pod);
     if (kind.need.has_value()) kind.room = &room_sums_.For(kind.need->needed, cluster_.nodes());
   }
 }
 
-double PlacementTrial::RoomOf(const Alike& kind, const NodePlacement& placement) const {
+double PlacementTrial::RoomOf(const RequestKind& kind, const NodePlacement& placement) const {
   double room = 0;
   for (const NodeRow row : placement.rows) room += kind.room->by_row[row];
   return room;
@@ -153,7 +153,7 @@ PlacementTrial::Candidate PlacementTrial::Judge(const std::shared_ptr<const Plac
                                                 size_t position) const {
   const NodePlacement& placement = *tier->placements[position];
   Candidate candidate{tier.get(), &placement};
-  for (const Alike& kind : kinds_) {
+  for (const RequestKind& kind : kinds_) {
     if (kind.room == nullptr) {
       candidate.most += kind.members;
       continue;
