@@ -116,11 +116,11 @@ void GroupReservations::Changed(const ClusterChange& change) {
 void GroupReservations::Release() {
   if (!reservation_.has_value()) return;
   reservation_.reset();
-  RetryKept();
+  RetryBlockedPods();
 }
 
-void GroupReservations::RetryKept() {
-  const absl::flat_hash_set<std::string> kept = std::exchange(kept_out_, {});
+void GroupReservations::RetryBlockedPods() {
+  const absl::flat_hash_set<std::string> kept = std::exchange(blocked_pods_, {});
   if (retry_ == nullptr) return;
   // The queue decides in which order they are tried, and does not hear of the others.
   std::vector<absl::string_view> uids(kept.begin(), kept.end());
@@ -155,7 +155,7 @@ AttemptResult GroupReservations::RunBeside(const AttemptRequest& request, absl::
     if (result.yielded) return result;
   }
   entry_scheduler_.Permit(limited, result);
-  if (!result.failed.empty()) TellWhoIsKeptOut(result);
+  if (!result.failed.empty()) ReportBlockedPods(result);
   return result;
 }
 
@@ -222,10 +222,10 @@ bool GroupReservations::Holds(const AttemptResult& result, absl::Time now) {
   return true;
 }
 
-void GroupReservations::TellWhoIsKeptOut(AttemptResult& result) {
+void GroupReservations::ReportBlockedPods(AttemptResult& result) {
   const Symbol plugin = reservation_->request.framework->plugins().group_name;
   for (PodFailure& failure : result.failed) {
-    kept_out_.insert(failure.pod->uid());
+    blocked_pods_.insert(failure.pod->uid());
     if (!absl::c_linear_search(failure.rejecting_plugins, plugin) && !failure.status.IsError()) {
       failure.rejecting_plugins.push_back(plugin);
     }
@@ -292,7 +292,7 @@ void GroupReservations::Adopt(Reservation reservation) {
   const bool moves =
       reservation_.has_value() && reservation_->NodeNames() != reservation.NodeNames();
   reservation_ = std::move(reservation);
-  if (moves) RetryKept();
+  if (moves) RetryBlockedPods();
 }
 
 bool GroupReservations::IsLost(const Reservation& reservation) const {

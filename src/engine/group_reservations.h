@@ -79,7 +79,7 @@ class GroupReservations {
   bool HasRoomBeside(const PodInfo& pod, NodeRow row, absl::Time now) const;
   // Whether the group has its places at its time beside what is placed now.
   bool Holds(const AttemptResult& result, absl::Time now);
-  void TellWhoIsKeptOut(AttemptResult& result);
+  void ReportBlockedPods(AttemptResult& result);
 
   void Consider(const AttemptRequest& request, AttemptResult& result, absl::Time now);
   Timeline MakeTimeline(const std::string& group, absl::Time now) const;
@@ -88,7 +88,7 @@ class GroupReservations {
                                   int& cycles);
   void Adopt(Reservation reservation);
   bool IsLost(const Reservation& reservation) const;
-  void RetryKept();
+  void RetryBlockedPods();
 
   ClusterState& cluster_;
   const FrameworkSet& profiles_;
@@ -98,7 +98,7 @@ class GroupReservations {
   bool enabled_ = false;
   PodEndTimes end_times_;
   std::optional<Reservation> reservation_;
-  absl::flat_hash_set<std::string> kept_out_;  // uids
+  absl::flat_hash_set<std::string> blocked_pods_;  // uids
 };
 
 }  // namespace berth
