@@ -115,7 +115,7 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
       .budgets = *parts_->budgets};
   // The pruned search finds the best candidate only, and uses what plugins declared.
   const bool needs_full_search =
-      state.full_evaluation() || !query.scores.empty() || ExtendersDecide(handle_, pod);
+      state.full_evaluation() || !query.scores.empty() || AnyExtenderInterested(handle_, pod);
   CandidateSearch& search =
       needs_full_search ? static_cast<CandidateSearch&>(parts_->full) : parts_->pruned;
   std::optional<SearchResult> found = search.Find(query, state.work_budget());
