@@ -352,15 +352,17 @@ std::vector<MemberRun> PartsAsRuns(const AttemptRequest& request) {
 }
 
 // Returns whether it is a plan.
-bool GroupPreemption::MakeDraft(const AttemptRequest& request, Way way,
+bool GroupPreemption::MakeDraft(const AttemptRequest& request, DraftOrder draft_order,
                                 const std::vector<MemberRun>& runs, Draft& draft) {
-  if (way == Way::kCheapestRunsFirst || way == Way::kHardestRunsFirst) {
-    const auto run_order = way == Way::kCheapestRunsFirst ? Draft::RunOrder::kCheapestFirst
-                                                          : Draft::RunOrder::kHardestFirst;
+  if (draft_order == DraftOrder::kCheapestRunsFirst ||
+      draft_order == DraftOrder::kHardestRunsFirst) {
+    const auto run_order = draft_order == DraftOrder::kCheapestRunsFirst
+                               ? Draft::RunOrder::kCheapestFirst
+                               : Draft::RunOrder::kHardestFirst;
     return draft.PlaceRunsByEvicting(runs, run_order) && draft.SpareVictims();
   }
   std::vector<PodPtr> order(request.pods.begin(), request.pods.end());
-  if (way == Way::kFittingFirst) {
+  if (draft_order == DraftOrder::kFittingFirst) {
     draft.PlaceWithoutEvictions(order);
   } else {
     const std::vector<MemberClass> classes = ClassifyMembers(request, cluster_);
@@ -373,8 +375,9 @@ bool GroupPreemption::MakeDraft(const AttemptRequest& request, Way way,
   return draft.PlaceByEvicting(order) && draft.SpareVictims();
 }
 
-void GroupPreemption::PlanInWays(const AttemptRequest& request, absl::Span<const Way> ways,
-                                 const std::vector<MemberRun>& runs, AttemptResult& result) {
+void GroupPreemption::PlanInOrders(const AttemptRequest& request,
+                                   absl::Span<const DraftOrder> orders,
+                                   const std::vector<MemberRun>& runs, AttemptResult& result) {
   if (request.framework->plugins().post_filter.empty()) return;
   const PodFailure& cause = result.failed.front();
   if (cause.status.IsError()) return;
@@ -386,10 +389,10 @@ void GroupPreemption::PlanInWays(const AttemptRequest& request, absl::Span<const
   });
   absl::Time retry_at = absl::InfiniteFuture();
   int most = 0;
-  for (const Way way : ways) {
+  for (const DraftOrder draft_order : orders) {
     if (!may_help) break;
     Draft draft(request, cluster_, pod_scheduler_);
-    const bool is_plan = MakeDraft(request, way, runs, draft);
+    const bool is_plan = MakeDraft(request, draft_order, runs, draft);
     if (is_plan) draft.Carry(result);
     result.cycles += draft.cycles();
     result.post_filters += draft.post_filters();
@@ -424,18 +427,20 @@ void GroupPreemption::Plan(const AttemptRequest& request, AttemptResult& result)
   // Those that fit first leave the least to be evicted; if they are in the way of the others, the
   // hardest are first.
   if (!request.quorum.has_parts()) {
-    return PlanInWays(request, {Way::kFittingFirst, Way::kHardestFirst}, {}, result);
+    return PlanInOrders(request, {DraftOrder::kFittingFirst, DraftOrder::kHardestFirst}, {},
+                        result);
   }
-  std::vector<Way> ways = {Way::kCheapestRunsFirst, Way::kHardestRunsFirst};
+  std::vector<DraftOrder> orders = {DraftOrder::kCheapestRunsFirst, DraftOrder::kHardestRunsFirst};
   // Where all have to start, members of different parts may take turns.
   const bool all = request.minimum == static_cast<int>(request.pods.size());
-  if (all) ways.push_back(Way::kHardestFirst);
-  PlanInWays(request, ways, PartsAsRuns(request), result);
+  if (all) orders.push_back(DraftOrder::kHardestFirst);
+  PlanInOrders(request, orders, PartsAsRuns(request), result);
 }
 
 void GroupPreemption::PlanRuns(const AttemptRequest& request, const std::vector<MemberRun>& runs,
                                AttemptResult& result) {
-  PlanInWays(request, {Way::kCheapestRunsFirst, Way::kHardestRunsFirst}, runs, result);
+  PlanInOrders(request, {DraftOrder::kCheapestRunsFirst, DraftOrder::kHardestRunsFirst}, runs,
+               result);
 }
 
 }  // namespace berth

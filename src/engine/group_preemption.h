@@ -55,11 +55,16 @@ class GroupPreemption {
  private:
   class Draft;
 
-  enum class Way : uint8_t { kFittingFirst, kHardestFirst, kCheapestRunsFirst, kHardestRunsFirst };
-  bool MakeDraft(const AttemptRequest& request, Way way, const std::vector<MemberRun>& runs,
-                 Draft& draft);
-  void PlanInWays(const AttemptRequest& request, absl::Span<const Way> ways,
-                  const std::vector<MemberRun>& runs, AttemptResult& result);
+  enum class DraftOrder : uint8_t {
+    kFittingFirst,
+    kHardestFirst,
+    kCheapestRunsFirst,
+    kHardestRunsFirst
+  };
+  bool MakeDraft(const AttemptRequest& request, DraftOrder draft_order,
+                 const std::vector<MemberRun>& runs, Draft& draft);
+  void PlanInOrders(const AttemptRequest& request, absl::Span<const DraftOrder> orders,
+                    const std::vector<MemberRun>& runs, AttemptResult& result);
 
   ClusterState& cluster_;
   PodScheduler& pod_scheduler_;

@@ -26,13 +26,13 @@ struct RequestKind {
   int members = 0;
   std::optional<PodNeed> need = std::nullopt;
 };
-using AlikeMembers = absl::InlinedVector<RequestKind, 4>;
+using RequestKinds = absl::InlinedVector<RequestKind, 4>;
 
 // Of groups with more kinds of members sums say too little to be worth the time.
 constexpr size_t kMostKinds = 8;
 
-AlikeMembers FindAlike(const AttemptRequest& request) {
-  AlikeMembers kinds;
+RequestKinds FindAlike(const AttemptRequest& request) {
+  RequestKinds kinds;
   for (const auto& pod : request.pods) {
     const auto known = std::find_if(kinds.begin(), kinds.end(), [&](const RequestKind& kind) {
       return pod->SharesSpec(**kind.pod) || pod->requests() == (*kind.pod)->requests();
@@ -71,7 +71,7 @@ int64_t AmountOf(const NeededResources& needed, ResourceId resource) {
 }
 
 // The members with the smallest requests together, against all that is free.
-std::optional<GroupShortage> CompareSums(const AlikeMembers& kinds, int minimum,
+std::optional<GroupShortage> CompareSums(const RequestKinds& kinds, int minimum,
                                          const NodeTable& nodes) {
   for (const RequestKind& kind : kinds) {
     for (const auto& [resource, ignored] : kind.need->needed.requests) {
@@ -138,7 +138,7 @@ std::optional<PodNeed> FindNeed(const Framework& framework, const NodeTable& nod
 
 std::optional<GroupShortage> FindShortage(const AttemptRequest& request, const NodeTable& nodes) {
   if (nodes.size() == 0) return std::nullopt;  // cycles have a word for that
-  AlikeMembers kinds = FindAlike(request);
+  RequestKinds kinds = FindAlike(request);
   const int members = static_cast<int>(request.pods.size());
   bool all_known = !kinds.empty();
   for (RequestKind& kind : kinds) {
