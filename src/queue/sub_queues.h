@@ -130,7 +130,7 @@ class SubQueues {
   }
   template <class Less>
   void RemoveFrom(OrderedEntries<Less>& entries, QueueEntry& entry) {
-    if (entries.IsInLine(entry)) return entries.Remove(entry);  // which calls no Less
+    if (entries.IsInDeque(entry)) return entries.Remove(entry);  // which calls no Less
     Sort([&] { entries.Remove(entry); });
   }
 
