@@ -15,8 +15,6 @@
 namespace berth {
 namespace {
 
-// When so many rows changed, all rows in order cost less.
-bool IsMany(size_t changed, size_t rows) { return changed > 16 + rows / 16; }
 // So few are filtered one by one.
 constexpr size_t kFewRows = 2;
 
@@ -177,7 +175,7 @@ bool ScoreCache::CollectChanged(const NodeTable& nodes, const Nominator& nominat
       spread_changed_ && absl::c_any_of(filters_, [](const Participant& filter) {
         return (filter.depends_on & Aspect::kImageSpread) != 0;
       });
-  return !all_filtered_again && !IsMany(scratch_.changed.size(), nodes.size());
+  return !all_filtered_again && scratch_.changed.size() <= MaxChangedRows(nodes.size());
 }
 
 // Nodes came, which are to be filtered, or went.

@@ -30,6 +30,10 @@ class ScoreCache {
   // The total of a row that is not feasible.
   static constexpr int64_t kInfeasible = ScoreColumns::kInfeasible;
 
+  // If more of `rows` rows changed, a Refresh() saves nothing: they cost more one by one than all
+  // rows do in batches.
+  static uint64_t MaxChangedRows(int rows) { return 16 + static_cast<uint64_t>(rows) / 16; }
+
   // What a Refresh() needs meanwhile; caches share one.
   struct Scratch {
     std::vector<NodeRow> changed;        // rows to be filtered again
