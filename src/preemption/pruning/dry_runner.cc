@@ -11,19 +11,19 @@
 namespace berth {
 
 bool DryRunner::YieldsBefore(NodeRow row) {
-  if (cache_ == nullptr || !budget_.IsSpent() || IsKnown(row)) return false;
+  WorkBudget& budget = query_.state.work_budget();
+  if (cache_ == nullptr || !budget.IsSpent() || IsKnown(row)) return false;
   if (cache_->MayYield()) {
-    budget_.Yield();
+    budget.Yield();
     return true;
   }
-  budget_.Lift();
+  budget.Lift();
   return false;
 }
 
 ScoredCandidatePtr DryRunner::Try(NodeRow row) {
   if (IsKnown(row)) return cache_->candidate(row);
   DryRunResult run = DryRunNode(handle_, query_, row);
-  budget_.Spend(run.steps);
   retry_at_ = std::min(retry_at_, run.retry_time);
   last_failure_ = run.failure;
   if (run.candidate != nullptr) {

@@ -5,7 +5,6 @@
 
 #include "absl/types/span.h"
 #include "berth/framework/handle.h"
-#include "berth/framework/work_budget.h"
 #include "preemption/candidate_search.h"
 #include "preemption/fit_error.h"
 #include "preemption/pruning/dry_run_cache.h"
@@ -16,11 +15,10 @@ namespace berth {
 class DryRunner {
  public:
   // `cache` may be null: then nothing is kept, and the search does not yield.
-  DryRunner(Handle& handle, const PreemptionQuery& query, CachedResults* cache, WorkBudget& budget)
+  DryRunner(Handle& handle, const PreemptionQuery& query, CachedResults* cache)
       : handle_(handle),
         query_(query),
         cache_(cache),
-        budget_(budget),
         fit_error_(query.rules, query.pod, handle.nodes()) {}
 
   // Whether the search yields here: the budget is spent, and to try the row takes more.
@@ -43,7 +41,6 @@ class DryRunner {
   Handle& handle_;
   const PreemptionQuery& query_;
   CachedResults* const cache_;
-  WorkBudget& budget_;
   FitError fit_error_;  // without the failures that the cache knows
   Status last_failure_;
   absl::Time retry_at_ = absl::InfiniteFuture();

@@ -41,6 +41,15 @@ std::vector<uint8_t> RowsToTry(const NodeStatuses& statuses, const CachedResults
   return is_left;
 }
 
+// Grows with every change of any object.
+int64_t VersionOfAll(const ObjectStore& objects) {
+  int64_t version = 0;
+  for (int kind = 0; kind < kMostKinds; ++kind) {
+    version += static_cast<int64_t>(objects.version(static_cast<Kind>(kind)));
+  }
+  return version;
+}
+
 }  // namespace
 
 int64_t PrunedSearch::LowestPriority() {
@@ -49,13 +58,13 @@ int64_t PrunedSearch::LowestPriority() {
   return levels_->lowest();
 }
 
-std::optional<SearchResult> PrunedSearch::Find(const PreemptionQuery& query, WorkBudget& budget) {
+std::optional<SearchResult> PrunedSearch::Find(const PreemptionQuery& query) {
   const NodeTable& nodes = handle_.nodes();
   const PreemptionHints::Victims victims = VictimsOf(query);
   const PreemptorClass preemptor = ClassOf(query, victims);
   bool somebody_goes = victims != PreemptionHints::Victims::kNone;
   if (somebody_goes) {
-    if (!levels_->Refresh(nodes, budget)) return std::nullopt;
+    if (!levels_->Refresh(nodes, query.state.work_budget())) return std::nullopt;
     somebody_goes = !preemptor.by_priority || levels_->lowest() < preemptor.below();
   }
   if (!somebody_goes) {
@@ -66,7 +75,7 @@ std::optional<SearchResult> PrunedSearch::Find(const PreemptionQuery& query, Wor
   const NodeRow own_row = OwnRow(query.pod);
   CachedResults* const cache = FindCached(query, preemptor, own_row);
   const auto search_by = [&](CandidateBounds& bounds, std::optional<SearchResult>& result) {
-    DryRunner dry_runs(handle_, query, cache, budget);
+    DryRunner dry_runs(handle_, query, cache);
     BestFirstSearch search(handle_, query, preemptor, dry_runs, bounds,
                            RowsToTry(query.statuses, cache, nodes.size()), *levels_, own_row);
     CandidateList candidates(query.range.candidates);
@@ -85,6 +94,22 @@ std::optional<SearchResult> PrunedSearch::Find(const PreemptionQuery& query, Wor
                          query.budgets.changed_nodes(), own_row),
             result);
   return result;
+}
+
+std::optional<std::vector<ScoredCandidatePtr>> PrunedSearch::DryRunAll(
+    const PreemptionQuery& query, absl::Span<const NodeRow> rows) {
+  CachedResults* const cache =
+      FindCached(query, ClassOf(query, VictimsOf(query)), OwnRow(query.pod));
+  DryRunner dry_runs(handle_, query, cache);
+  std::vector<ScoredCandidatePtr> candidates;
+  for (const NodeRow row : rows) {
+    if (dry_runs.YieldsBefore(row)) return std::nullopt;
+    ScoredCandidatePtr candidate = dry_runs.Try(row);
+    if (candidate != nullptr) candidates.push_back(std::move(candidate));
+  }
+  // Which pods a group can spare changes with much that is not followed: kept for this pod only.
+  if (cache != nullptr && query.spare_groups != nullptr) *cache = CachedResults();
+  return candidates;
 }
 
 std::optional<ResourceNeed> PrunedSearch::FindNeed(const PreemptionQuery& query) const {
@@ -114,8 +139,12 @@ CachedResults* PrunedSearch::FindCached(const PreemptionQuery& query,
   if (source == nullptr || !source->FindDryRunInputs(query.state, query.pod, inputs))
     return nullptr;
   const NodeTable& nodes = handle_.nodes();
-  const std::string key =
-      absl::StrCat(inputs.pod_class, preemptor.priority, ";", preemptor.by_priority);
+  std::string key = absl::StrCat(inputs.pod_class, preemptor.priority, ";", preemptor.by_priority);
+  if (query.spare_groups != nullptr) {
+    absl::StrAppend(&key, ";sparing groups");
+    inputs.filter_inputs.Add(query.spare_groups->version());
+    inputs.filter_inputs.Add(VersionOfAll(handle_.objects()));
+  }
   CachedResults& cached = dry_runs_.Find(key, nodes.size());
   cached.Refresh(nodes, handle_.nominator(), query.budgets.changed_nodes(), own_row, inputs);
   return &cached;
