@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-constexpr char kFolder[] = "tests/convert/files";
+constexpr char kFolder[] = "tests/app/convert/files";
 
 std::vector<std::string> Files() {
   std::vector<std::string> files;

@@ -84,7 +84,7 @@ class SchedulerMetricsTest : public ::testing::Test {
 TEST_F(SchedulerMetricsTest, AreThoseOfKubeScheduler) {
   const std::set<std::string> not_provided = Documented("Not provided");
   int compared = 0;
-  for (const std::string& line : Lines("tests/process/kube_scheduler_metrics.txt")) {
+  for (const std::string& line : Lines("tests/metrics/kube_scheduler_metrics.txt")) {
     if (line.rfind('#', 0) == 0) continue;
     const std::vector<std::string> columns = absl::StrSplit(line, '\t');
     ASSERT_EQ(columns.size(), 6) << line;

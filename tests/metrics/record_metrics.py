@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes tests/process/kube_scheduler_metrics.txt: the metrics of the kube-scheduler that tests/cluster builds, by name,
+"""Writes tests/metrics/kube_scheduler_metrics.txt: the metrics of the kube-scheduler that tests/cluster builds, by name,
 type, labels and buckets, as its /metrics and /metrics/resources show them after some work.
 
-    tests/process/record_metrics.py
+    tests/metrics/record_metrics.py
 """
 import os
 import re
