@@ -60,7 +60,7 @@ absl::StatusOr<QueueingHint> ClusterQuotaChanged(const PodInfo&, const ObjectCha
              : QueueingHint::kQueue;
 }
 
-// Of one attempt in a tree of quotas.
+// What one attempt in a tree of quotas keeps.
 struct TreeState final : StateData {
   std::optional<QuotaId> quota;
   std::unique_ptr<StateData> Clone() const override { return std::make_unique<TreeState>(*this); }
@@ -448,7 +448,7 @@ std::vector<QuotaFigure> CapacityScheduling::ReportQuotas() {
 std::vector<QuotaFigure> CapacityScheduling::ReportTree() const {
   const QuotaTree& tree = book_.tree();
   std::vector<QuotaFigure> figures;
-  // Of all together: what is guaranteed, and what the nodes have.
+  // All quotas together: what is guaranteed, and what the nodes have.
   for (int line = 0; line < static_cast<int>(tree.lines().size()); ++line) {
     const std::optional<int64_t> capacity = tree.capacity(line);
     if (!capacity.has_value()) continue;

@@ -83,7 +83,7 @@ class QuotaLedger {
   void Charge(const PodInfo& pod);
   void Release(const PodInfo& pod);
 
-  // Of the quotas; changes when any of them does.
+  // The version of the quotas: changes when any of them does.
   uint64_t version() const { return *version_; }
   // The namespaces that have a quota, by Quota::index.
   absl::Span<const Symbol> namespaces() const { return namespaces_; }

@@ -105,8 +105,8 @@ class DynamicResources final : public Plugin,
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
   bool HintsReadSpecOnly() const override { return true; }
 
-  // Of claims without devices what they ask for, so that those of one template are alike; of others
-  // where they can be used. Pods whose claims are not there are not signed.
+  // For claims without devices what they ask for, so that those of one template are alike; for
+  // others where they can be used. Pods whose claims are not there are not signed.
   Status SignPod(const PodInfo& pod, PodSignature& signature) const override;
   Aspects DependsOn() const override {
     return Aspect::kNodeName | Aspect::kNodeLabels | Aspect::kNodeOther |

@@ -15,7 +15,8 @@ constexpr int64_t kMegabyte = 1024 * 1024;
 constexpr int64_t kMinThreshold = 23 * kMegabyte;
 constexpr int64_t kMaxThresholdPerContainer = 1000 * kMegabyte;
 
-// Of a node that has so many bytes of the pod's images, as they count. It grows with them.
+// The score of a node that has so many bytes of the pod's images, as they count. It grows with
+// them.
 int64_t ScoreFor(int64_t sum, const PodInfo& pod) {
   const int64_t max = kMaxThresholdPerContainer * pod.container_count();
   // The larger bound wins for a pod without containers, as upstream.

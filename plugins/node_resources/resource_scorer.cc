@@ -83,7 +83,7 @@ ResourceScorer::ResourceScorer(const ScoringStrategy& strategy)
   for (const ResourceSpec& spec : strategy.resources) {
     const ResourceId id = ResourceIdOf(spec.name);
     const bool is_scalar = IsScalarResourceName(spec.name);
-    // Of any other resource kube-scheduler keeps no account, so it never counts.
+    // kube-scheduler keeps no account of any other resource, so it never counts.
     if (id > kEphemeralStorage && !is_scalar) continue;
     resources_.push_back({id, spec.weight, is_scalar});
   }

@@ -38,7 +38,7 @@ SpreadConstraints SystemDefaults() {
   return constraints;
 }
 
-// Of a checked configuration. matchLabelKeys have nothing to be merged into.
+// The configuration was checked. matchLabelKeys have nothing to be merged into.
 TopologySpreadConstraint DefaultConstraint(const api::TopologySpreadConstraint& from) {
   TopologySpreadConstraint constraint;
   constraint.max_skew = from.max_skew();
@@ -116,7 +116,7 @@ Status PodTopologySpread::ListRules(const PodInfo& pod, const NodeTable& nodes,
     return Status::Error(
         absl::StrCat("get constraints from pod: ", constraints.status().message()));
   }
-  // Of a single one, nodes without the label are in no domain anyway.
+  // With a single one, nodes without the label are in no domain anyway.
   const NodeScope with_keys =
       constraints->size() > 1 ? NodesWithTopologyKeys(*constraints) : NodeScope();
   const Symbol ns = pod.namespace_name();

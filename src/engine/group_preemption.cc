@@ -178,7 +178,7 @@ bool GroupPreemption::Draft::HasEnded(const GroupMembers& group) const {
 // As KEP-5710: higher priority first, then groups, larger ones first, then the earlier start.
 std::vector<std::vector<GroupPreemption::Draft::Victim*>>
 GroupPreemption::Draft::UnitsByImportance() {
-  // Of a group that does not run any more, all go or stay together.
+  // The members of a group that does not run any more go or stay together.
   std::map<absl::string_view, std::vector<Victim*>> of_group;
   std::vector<std::vector<Victim*>> units;
   for (Victim& victim : victims_) {

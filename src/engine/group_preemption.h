@@ -31,7 +31,7 @@ struct VictimsCost {
                                                     : a.victims < b.victims;
   }
 };
-// Of all plans of an attempt.
+// What all plans of an attempt cost.
 VictimsCost CostOf(const AttemptResult& result);
 
 // A plan is made in a transaction: where a member fits nowhere, PostFilter says whom to evict for

@@ -44,7 +44,7 @@ class GroupPreemption::Draft {
   // `runs` outlives this.
   enum class RunOrder : uint8_t { kCheapestFirst, kHardestFirst };
   bool PlaceRunsByEvicting(const std::vector<MemberRun>& runs, RunOrder order);
-  // Puts back whoever can stay while every member has its place, the most important first.
+  // Puts back each victim that can stay while every member has its place, the most important first.
   // Returns whether the group is whole still.
   bool SpareVictims();
 
@@ -75,7 +75,7 @@ class GroupPreemption::Draft {
   };
 
   bool IsWhole() const { return request_.IsReachedBy(trial_.placed); }
-  // Of a part of a tree: whether its goal is reached; else whether the group is whole.
+  // For a part of a tree: whether its goal is reached; else whether the group is whole.
   bool IsEnough() const { return goal_ < 0 ? IsWhole() : placed() >= goal_; }
   // Members of `order` from `first` to before `end`.
   bool PlaceByEvicting(absl::Span<const PodPtr> order, size_t first, size_t end);

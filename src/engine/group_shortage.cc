@@ -28,7 +28,7 @@ struct RequestKind {
 };
 using RequestKinds = absl::InlinedVector<RequestKind, 4>;
 
-// Of groups with more kinds of members sums say too little to be worth the time.
+// If a group has more kinds of members, sums say too little to be worth the time.
 constexpr size_t kMostKinds = 8;
 
 RequestKinds FindAlike(const AttemptRequest& request) {

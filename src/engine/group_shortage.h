@@ -39,7 +39,7 @@ std::optional<PodNeed> FindNeed(const Framework& framework, const NodeTable& nod
 std::optional<GroupShortage> FindShortage(const AttemptRequest& request, const NodeTable& nodes);
 
 // Why a member does not fit once as many as have room are placed, as a cycle would say it then, but
-// without placing them. Of a shortage of members that are all alike. Absent if other filters have
+// without placing them. For a shortage of members that are all alike. Absent if other filters have
 // more to say than that: then cycles must tell.
 std::optional<PodFailure> ExplainShortage(const AttemptRequest& request,
                                           const GroupShortage& shortage,

@@ -148,7 +148,7 @@ double PlacementTrial::RoomOf(const RequestKind& kind, const NodePlacement& plac
   return room;
 }
 
-// Of the placement of that position.
+// What is known of the placement of that position.
 PlacementTrial::Candidate PlacementTrial::Judge(const std::shared_ptr<const PlacementTier>& tier,
                                                 size_t position) const {
   const NodePlacement& placement = *tier->placements[position];
@@ -339,7 +339,7 @@ std::vector<MemberRun> PlacementTrial::EvenRuns(const NodePlacement& placement) 
     if (few == parts.size()) return runs;
     room += parts[few].first;
   }
-  // Of those that have room for an even share the tightest; else the largest there are.
+  // The tightest of those that have room for an even share; else the largest there are.
   const int share = (members + static_cast<int>(few) - 1) / static_cast<int>(few);
   const auto enough = absl::c_find_if(parts, [&](const auto& part) { return part.first < share; });
   const size_t with_room = static_cast<size_t>(enough - parts.begin());

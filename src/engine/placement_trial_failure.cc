@@ -15,8 +15,8 @@ namespace {
 
 // The cheapest of so many plans is good enough.
 constexpr int kMostPlans = 4;
-// Of placements where pods of a lower priority do not take enough room. More would make room by
-// chance only.
+// So many placements where pods of a lower priority do not take enough room. More would make room
+// by chance only.
 constexpr size_t kMostOthersToEvictIn = 8;
 
 std::string AmountText(absl::string_view resource, int64_t amount) {

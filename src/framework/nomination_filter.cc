@@ -147,7 +147,7 @@ Status NominationFilter::FilterRowsWithNominations(const CycleState& state, cons
   return FilterOneOfEachShortage(state, pod, nodes, first, verdicts);
 }
 
-// Filters the candidates of `verdicts` one by one. Of those that have the same shortage beside
+// Filters the candidates of `verdicts` one by one. For those that have the same shortage beside
 // their nominated pods one is filtered for all.
 Status NominationFilter::FilterOneOfEachShortage(const CycleState& state, const PodInfo& pod,
                                                  const NodeTable& nodes,

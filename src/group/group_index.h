@@ -83,7 +83,7 @@ class GroupIndex final : public Groups, public RunningGroups {
   uint64_t version_ = 0;
   absl::flat_hash_map<std::string, std::unique_ptr<Group>> groups_;
   IdentityMap<Place, ByUid> places_;
-  // Of those that succeeded, by uid: their group; and how many there are of each.
+  // The group of each pod that succeeded, by uid; and how many each group has.
   absl::flat_hash_map<std::string, std::string> group_of_succeeded_;
   absl::flat_hash_map<std::string, int> succeeded_;
 };

@@ -23,7 +23,7 @@ absl::Time StartTime(const PodInfo& pod) {
   return pod.start_time().value_or(absl::InfiniteFuture());
 }
 
-// Of all victims with the highest priority.
+// The earliest start of all victims with the highest priority.
 int64_t EarliestStartNanos(const PreemptionCandidate& candidate) {
   int32_t highest = std::numeric_limits<int32_t>::min();
   absl::Time earliest = absl::InfiniteFuture();

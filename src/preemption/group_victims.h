@@ -12,7 +12,7 @@
 
 namespace berth {
 
-// Of a group, members beyond its minimum may be evicted one by one; to evict more is to end the
+// Members of a group beyond its minimum may be evicted one by one; to evict more is to end the
 // group, and then all of it goes. A group with parts, or with DisruptionMode::kAll, has none to
 // spare. Members that are leaving already, or run nowhere, do not count. Scheduling thread.
 class GroupVictims {

@@ -45,7 +45,7 @@ std::vector<int> BestOf(absl::Span<const ScoredCandidatePtr> candidates) {
 }
 
 // If the best candidates would end a group, candidates that end none replace them, whatever they
-// score. Of these the best of all nodes counts. False if the search has yielded.
+// score. The best of these on all nodes counts. False if the search has yielded.
 bool PreferWithoutGroups(Handle& handle, const GroupVictims& groups, const PreemptionQuery& query,
                          CandidateSearch& search, std::vector<ScoredCandidatePtr>& candidates) {
   const auto ends_group = [&](const ScoredCandidatePtr& scored) {

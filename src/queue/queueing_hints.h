@@ -29,7 +29,7 @@ class QueueingHints {
   // Whether its gate is to be asked about a gated member.
   bool MayOpenGate(const QueueEntry& entry, const PendingPod& member, const ClusterEvent& event,
                    const ObjectChange& change) const;
-  // Of an entry that is gated as a whole.
+  // For an entry that is gated as a whole.
   bool GatingPluginWants(const QueueEntry& entry, const ClusterEvent& event,
                          const ObjectChange& change) const;
   // Whether the event might change anything for an entry that waits.

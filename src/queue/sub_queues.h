@@ -141,7 +141,7 @@ class SubQueues {
   OrderedEntries<BackoffLess> backoff_;
   OrderedEntries<ErrorBackoffLess> error_backoff_;
   OrderedEntries<UnschedulableLess> unschedulable_;
-  // Of these, those that are tried again at a certain time; by that, then by sequence.
+  // The unschedulable ones that are tried again at a certain time; by that, then by sequence.
   std::map<std::pair<absl::Time, uint64_t>, QueueEntry*> retries_;
   int gated_size_ = 0;
 };

@@ -18,8 +18,8 @@ namespace {
 constexpr int kBlock = 256;
 using Counts = std::array<double, kBlock>;
 
-// Of operands below 2^53 the quotient is rounded right: it is not below a whole number that it
-// reaches. Of larger ones this makes up for what was lost.
+// The quotient of operands below 2^53 is rounded right: it is not below a whole number that it
+// reaches. For larger ones this makes up for what was lost.
 constexpr double kRoundUp = 1 + 4e-16;
 
 BERTH_VECTOR_CLONES

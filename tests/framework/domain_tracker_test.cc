@@ -238,7 +238,7 @@ void CatchUpWithRules(Random& random) {
     }
     std::set<NodeRow> marked;
     const bool is_known = followed.CatchUp(rules, nodes, [&](NodeRow row) { marked.insert(row); });
-    // Whoever follows rules knows of these anyway.
+    // Callers know of these anyway.
     const auto changes = nodes.ChangesSince(last_version);
     ASSERT_TRUE(changes.has_value());
     for (const RowChange& change : *changes) marked.insert(change.row);

@@ -867,7 +867,7 @@ class ReusableRules final : public PriorityPreemptionRules, public PreemptionHin
   const bool reusable_;
 };
 
-// Of each node's budget the search keeps what it came to, until that one changes.
+// The search keeps what it found of each node's budget, until that one changes.
 TEST(PreemptionMemoryTest, ABudgetThatMovesCountsOnItsNodesOnly) {
   constexpr int kNodes = 60;
   SmallCluster cluster;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// ClassEntries: what is left of very many, in order, whoever goes.
+// ClassEntries: what is left of very many, in order, whichever go.
+#include "queue/hint_classes.h"
+
 #include <map>
 #include <random>
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "queue/hint_classes.h"
 
 namespace berth {
 namespace {

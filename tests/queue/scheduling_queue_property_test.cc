@@ -64,7 +64,7 @@ TEST(QueueProperty, EquivalentPodsGoWhereEachWouldGoAlone) {
 }
 
 // However few are asked and moved at once: when all is done, the same ones wait, whatever else
-// happened meanwhile, and whoever came meanwhile.
+// happened meanwhile, and which pods came meanwhile.
 TEST(QueueProperty, AskingInStepsRequeuesTheSamePods) {
   constexpr int kHistories = 400;
   int were_asked_later = 0;
@@ -100,8 +100,8 @@ TEST(QueueProperty, AskingInStepsRequeuesTheSamePods) {
   EXPECT_GT(were_asked_later, kHistories / 8);
 }
 
-// Whoever an event woke is not waiting any more when all moves are made, whatever else happens
-// meanwhile that does not make him wait again.
+// A pod that an event requeued is not waiting any more when all moves are made, whatever else
+// happens meanwhile that does not make him wait again.
 class RequeuingTest : public QueueTest {};
 
 TEST_F(RequeuingTest, EveryRequeuedPodIsMoved) {

@@ -58,7 +58,7 @@ class EquivalenceCache {
     behind_ = version_ - std::exchange(entries_.front().version, version_);
     return entries_.front().value.get();
   }
-  // Of the class that Find() found: how many rows changed since its use before that.
+  // For the class that Find() found: how many rows changed since its use before that.
   uint64_t behind() const { return behind_; }
 
   // Keeps make() for a class of which nothing is kept, if that pays: if the class came back, and
@@ -129,7 +129,7 @@ class EquivalenceCache {
   uint64_t uses_ = 0;
   uint64_t version_ = 0, behind_ = 0;
   std::list<Entry> entries_;  // the last one used first
-  // Of two classes with one hash only one is kept.
+  // Only one of two classes with one hash is kept.
   absl::flat_hash_map<size_t, typename std::list<Entry>::iterator> by_hash_;
   // When classes came last, for whom first, and how often they came back in a row, by hash.
   struct Seen {

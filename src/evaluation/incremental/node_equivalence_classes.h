@@ -68,7 +68,7 @@ class NodeEquivalenceClasses final : public EquivalentNodes::Domains {
   // A pod goes to `row`. Prefetches what is kept of it and of the row where the next pod of the
   // class will probably go, and returns that row; -1 if there is none.
   NodeRow PrefetchRunnerUp(NodeRow row) const;
-  // Of topologies whose domains are in cells.
+  // Knows topologies whose domains are in cells.
   std::optional<int> CountDomains(const LabelColumn& column,
                                   absl::FunctionRef<bool(NodeRow)> takes) const override;
 
@@ -84,7 +84,7 @@ class NodeEquivalenceClasses final : public EquivalentNodes::Domains {
     Grouping grouping;
     uint64_t version;                                     // of the column
     absl::InlinedVector<PodCounts::Version, 2> of_parts;  // unless it is by domain
-    // Of kBySumOfCells, by domain; and how many domains have cells.
+    // For kBySumOfCells, by domain; and how many domains have cells.
     std::vector<absl::InlinedVector<int, 4>> cells;
     int domains = 0;
   };
@@ -165,7 +165,7 @@ class NodeEquivalenceClasses final : public EquivalentNodes::Domains {
   bool is_crowded_ = false;   // a domain has so many cells that to move them costs too much
   std::vector<Class> classes_;
   std::vector<int> unused_classes_;
-  // Of classes; of cells, if these are the classes.
+  // The number of a class, or of a cell, if cells are the classes.
   absl::flat_hash_map<GroupKey, int> number_of_key_;
   // As of the last List().
   std::vector<NodeRow> best_;

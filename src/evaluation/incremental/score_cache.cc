@@ -248,7 +248,7 @@ Status ScoreCache::RefilterChanged(const PodInfo& evaluated_pod) {
   for (const NodeRow row : scratch_.changed) {
     const bool was_feasible = feasible_.contains(row);
     scratch_.were_feasible.push_back(was_feasible);
-    // Of a row that was rejected, another plugin may be the first to reject it now.
+    // Another plugin may be the first now to reject a row that was rejected.
     if (!was_feasible) scratch_.aspects[row] = Aspect::kEverything;
     aspects |= scratch_.aspects[row];
   }

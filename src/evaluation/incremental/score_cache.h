@@ -171,7 +171,7 @@ class ScoreCache {
   ScoreColumns columns_;
   RowJournal changes_;
   bool rebuilt_ = false, read_all_rows_ = false;  // by the last Refresh()
-  // Of a Refresh():
+  // During a Refresh():
   Scratch& scratch_;
   NodeRow first_moved_ = kNothingMoved;  // the rows before it did not move
   bool spread_changed_ = false;          // Aspect::kImageSpread

@@ -83,9 +83,9 @@ class ScoreColumns {
 
   // --- Totals ---
 
-  // Of all feasible rows; there are `size` rows.
+  // The totals of all feasible rows; there are `size` rows.
   Status Renormalize(int size);
-  // Of some rows.
+  // The totals of some rows.
   Status UpdateTotals(absl::Span<const NodeRow> rows);
   // The order of the totals, of which those before `first` stayed where they were.
   void Sort(NodeRow first);

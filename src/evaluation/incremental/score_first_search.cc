@@ -13,7 +13,7 @@
 namespace berth {
 namespace {
 
-// Of so few nodes all are filtered.
+// If nodes are so few, all are filtered.
 constexpr int kFewNodes = 8;
 // Nodes that are filtered one by one for each question; then they are in blocks.
 constexpr int kFewTries = 4;
@@ -222,8 +222,8 @@ NodeRow ScoreFirstSearch::FindBest(const EvaluationRequest& request) {
   return best_of_all;
 }
 
-// Of those in block_, which are filtered at once. -1 if none of them is feasible, or a filter
-// fails.
+// The best of those in block_, which are filtered at once. -1 if none of them is feasible, or a
+// filter fails.
 NodeRow ScoreFirstSearch::FindBestOfBlock(const EvaluationRequest& request) {
   if (!FilterBlock(request)) return -1;
   while (true) {

@@ -25,7 +25,7 @@ class DryRunner {
   bool YieldsBefore(NodeRow row);
   // The candidate on `row`, or null; then it is counted why.
   ScoredCandidatePtr Try(NodeRow row);
-  // Of the last dry run: why there is no candidate, or Success.
+  // Why the last dry run found no candidate, or Success.
   const Status& last_failure() const { return last_failure_; }
   // Rows whose dry run would have the same result, and rows from which no pod may be evicted.
   void AddFailures(absl::Span<const NodeRow> rows, const Status& status);

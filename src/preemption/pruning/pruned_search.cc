@@ -150,7 +150,7 @@ CachedResults* PrunedSearch::FindCached(const PreemptionQuery& query,
   return &cached;
 }
 
-// Of the node that the pod is nominated to, or -1.
+// The row of the node that the pod is nominated to, or -1.
 NodeRow PrunedSearch::OwnRow(const PodInfo& pod) const {
   const std::optional<Symbol> name = Symbol::Find(handle_.nominator().NominatedNode(pod));
   return name.has_value() ? handle_.nodes().FindRow(*name) : -1;

@@ -30,7 +30,8 @@ class PrunedSearch final : public CandidateSearch {
   std::optional<SearchResult> Find(const PreemptionQuery& query) override;
   std::optional<std::vector<ScoredCandidatePtr>> DryRunAll(const PreemptionQuery& query,
                                                            absl::Span<const NodeRow> rows) override;
-  // Of all pods on nodes; PriorityLevels::kNone if there are none. Costs what changed.
+  // The lowest priority of all pods on nodes; PriorityLevels::kNone if there are none. Costs what
+  // changed.
   int64_t LowestPriority();
 
  private:

@@ -33,7 +33,7 @@ Object Node(int i) {
       .Object();
 }
 
-// Of a burst of 1,000 nodes, how many the scheduler knows when it tries the pod "next" that came
+// How many nodes of a burst of 1,000 the scheduler knows when it tries the pod "next" that came
 // before them, while `waiting` pods, of `kinds` kinds, do not fit and no such node helps them.
 int NodesKnownToTheNext(int waiting, int kinds) {
   const Registry registry = BuiltinRegistry({}).value();

@@ -29,7 +29,7 @@ class LongSearch : public ::testing::Test {
       const std::string node = absl::StrCat("n", i);
       objects.push_back(CpuNode(node, "4").Object());
       objects.push_back(CpuPod(absl::StrCat("low-", i), "4").NodeName(node).HostPort(80).Object());
-      // Of the pod's own priority, with the port that it wants: none of the others helps.
+      // Pods of the pod's own priority, with the port that it wants: none of the others helps.
       objects.push_back(
           CpuPod(absl::StrCat("port-", i), "0").NodeName(node).Priority(10).HostPort(81).Object());
     }

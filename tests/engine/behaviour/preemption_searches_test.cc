@@ -112,7 +112,7 @@ class CrowdedCluster {
   }
 
   Outcome Run(int steps) {
-    // Of more than 64 nodes only what changed is looked at again.
+    // If there are more than 64 nodes, only what changed is looked at again.
     nodes_ = random_.Percent(5) ? random_.Between(70, 120) : random_.Between(3, 12);
     restless_ = random_.Percent(50);
     std::vector<std::string> names;
@@ -257,7 +257,7 @@ class CrowdedCluster {
     }
   }
 
-  // Of few classes, and a few pods at a time.
+  // Pods of few classes, and a few at a time.
   void AddPods() {
     const int priority = random_.Below(4);
     const int cpu = random_.Between(1, 3);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random histories of quotas in a tree, with gangs, edits of quotas and nodes that come and go.
-// Whoever is evicted comes back at once, as its controller would have it. At rest the statuses say
+// An evicted pod comes back at once, as its controller would have it. At rest the statuses say
 // what runs, nothing is overcommitted and no gang runs in part; evictions come to an end by
 // themselves; and the same history ends the same.
 #include <algorithm>

@@ -104,7 +104,7 @@ std::string Quota(const std::string& name, const std::string& parent, int weight
       absl::StartsWith(name, "d") ? "" : absl::StrCat(", namespaces: [", name, "]"), more, "}\n");
 }
 
-// Of 40 GPUs d1 has 4 of 10 and d2 6; in d1 a and b have 1 to 1, in d2 c and e 1 to 2.
+// d1 has 4 of 10 of 40 GPUs, and d2 6; in d1 a and b have 1 to 1, in d2 c and e 1 to 2.
 std::string Departments() {
   return absl::StrCat(Quota("d1", "", 4), Quota("d2", "", 6), Quota("a", "d1", 1),
                       Quota("b", "d1", 1), Quota("c", "d2", 1), Quota("e", "d2", 2));

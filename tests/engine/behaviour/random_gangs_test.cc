@@ -258,7 +258,7 @@ TEST(RandomGangs, EvictOnlyWhatTheyNeedAndNoHalfOfAGang) {
       EXPECT_TRUE(gone == 0 || gone == members || members - gone >= minimum) << "half of " << group;
       whole_gangs += static_cast<int>(gone > 1 && gone == members);
     }
-    // Of a gang that started with its minimum only: what is beyond it may preempt by itself.
+    // If a gang started with its minimum only: what is beyond it may preempt by itself.
     if (!evicted.empty() && static_cast<int>(made.members.size()) == made.min_member) {
       ++preempted;
       for (const std::string& name : evicted) {

@@ -145,7 +145,7 @@ class Sequence {
   const KubeSchedulerConfiguration& configuration() const {
     return patient_ ? PatientProfile() : DefaultProfile();
   }
-  // What happened, for whoever has to find out why.
+  // What happened, for people who look for the cause.
   void Note(absl::string_view what) {
     absl::StrAppend(&timeline_, "  ", absl::ToDoubleSeconds(simulation_->now() - absl::UnixEpoch()),
                     "s ", what, "\n");

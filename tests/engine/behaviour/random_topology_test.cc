@@ -321,7 +321,7 @@ TEST(RandomTopology, AGangIsWhereItsWishesLetItBe) {
   EXPECT_GT(whole_in_rack, 100);
 }
 
-// Of a gang whose members are alike: the tightest rack that holds it.
+// For a gang whose members are alike: the tightest rack that holds it.
 TEST(RandomTopology, TheTightestRackIsTaken) {
   int checked = 0;
   for (int seed = 0; seed < 1000; ++seed) {

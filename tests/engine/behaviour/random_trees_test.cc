@@ -246,7 +246,7 @@ TEST(RandomTrees, EvictOnlyWhoIsInTheWay) {
     }
     in_vain += static_cast<int>(!then);
     given_up += static_cast<int>(then && !started);
-    // Of trees that need all their pods: others may preempt by themselves once it runs.
+    // For trees that need all their pods: others may preempt by themselves once it runs.
     const bool needs_all = made.min_groups == static_cast<int>(made.parts.size()) &&
                            absl::c_all_of(made.parts, [](const TreePart& part) {
                              return part.min_count == static_cast<int>(part.gpus.size());

@@ -43,7 +43,7 @@ class RetriedPods {
     LoadedConfiguration loaded =
         LoadConfigurationFile("config/kube-scheduler-default.yaml", Builtins());
     simulation_ = EmptySimulation(std::move(loaded), seed, incremental);
-    // Of more than 64 nodes the batch forms evaluate many at a time.
+    // If there are more than 64 nodes, the batch forms evaluate many at a time.
     const int nodes = random_.Percent(10) ? random_.Between(100, 200)
                                           : random_.Between(3, random_.Percent(50) ? 10 : 40);
     for (int i = 0; i < nodes; ++i) nodes_.push_back(RandomNode(i));

@@ -123,7 +123,7 @@ TEST(SyncObserver, IsCalledBeforeChangesAreDropped) {
   EXPECT_EQ(seen.lost, 0);
 }
 
-// Of one zone the first two nodes go: each lets all others move.
+// The first two nodes of one zone go: each lets all others move.
 TEST(SyncObserver, IsToldOfMovesOfAllRows) {
   for (const int gone : {1, 2, 3, 5}) {
     Seen seen;

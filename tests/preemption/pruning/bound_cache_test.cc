@@ -12,7 +12,7 @@
 namespace berth::testing {
 namespace {
 
-// Of few nodes everything is looked at again, of more only what changed.
+// Few nodes are all looked at again; of more only what changed.
 class BoundsOfNodes : public ::testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(FewAndMany, BoundsOfNodes, ::testing::Values(12, 300));
 

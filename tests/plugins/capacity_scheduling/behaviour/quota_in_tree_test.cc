@@ -186,7 +186,7 @@ TEST(QuotaInTree, AGuaranteeIsThereWhenItIsClaimed) {
         const auto outcome = history.Submit(history.APod(team, 1));
         EXPECT_TRUE(outcome.placed || !promised) << outcome.why;
         evictions += static_cast<int>(outcome.victims.size());
-        // Whoever was evicted may evict others that borrow, but never in turns.
+        // An evicted pod may evict others that borrow, but never in turns.
         std::vector<PodPtr> evicted = outcome.victims;
         for (size_t next = 0; next < evicted.size(); ++next) {
           const int of = evicted[next]->namespace_name().view().back() - '0';

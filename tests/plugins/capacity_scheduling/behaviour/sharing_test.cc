@@ -270,7 +270,7 @@ class RandomHistory {
     }
   }
 
-  // Of GPUs that a quota guarantees, its pods lose at most what the last victim cannot leave
+  // Pods lose, of GPUs that their quota guarantees, at most what the last victim cannot leave
   // behind.
   void ExpectGuaranteedGpusStay(const PodInfo& pod, const Plan& plan) {
     const ResourceId gpu = ResourceIdOf(kGpu);

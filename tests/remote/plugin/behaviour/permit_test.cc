@@ -100,7 +100,7 @@ TEST(RemotePermit, ThatNeverAnswersTimesOut) {
               HasSubstr("rejected due to timeout after waiting"));
 }
 
-// Whoever watches it may end the wait.
+// An observer may end the wait.
 TEST(RemotePermit, CanBeStoppedWhileItIsWaitedFor) {
   PermitStage stage("mute-for-ten-minutes");
   int waits = 0;
