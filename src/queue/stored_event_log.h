@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The events that came while entries were in flight: what a failed attempt could not have seen.
-#ifndef BERTH_SRC_QUEUE_IN_FLIGHT_EVENTS_H_
-#define BERTH_SRC_QUEUE_IN_FLIGHT_EVENTS_H_
+#ifndef BERTH_SRC_QUEUE_STORED_EVENT_LOG_H_
+#define BERTH_SRC_QUEUE_STORED_EVENT_LOG_H_
 
 #include <cstdint>
 #include <deque>
@@ -12,7 +12,7 @@
 
 namespace berth {
 
-class InFlightEvents {
+class StoredEventLog {
  public:
   // Where the next event will be. An entry popped now is concerned by events from here on.
   uint64_t begin() const { return first_; }  // where the oldest one is
@@ -36,4 +36,4 @@ class InFlightEvents {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_QUEUE_IN_FLIGHT_EVENTS_H_
+#endif  // BERTH_SRC_QUEUE_STORED_EVENT_LOG_H_

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading and pruning the log of events.
-#include "queue/in_flight_events.h"
-
 #include "berth/check.h"
+#include "queue/stored_event_log.h"
 
 namespace berth {
 
-void InFlightEvents::ForEachSince(
+void StoredEventLog::ForEachSince(
     uint64_t begin,
     const std::function<bool(const ClusterEvent&, const ObjectChange&)>& visit) const {
   BERTH_CHECK(begin >= first_) << "events from " << begin << " on were pruned up to " << first_;
@@ -15,7 +14,7 @@ void InFlightEvents::ForEachSince(
   }
 }
 
-void InFlightEvents::PruneBefore(uint64_t begin) {
+void StoredEventLog::PruneBefore(uint64_t begin) {
   while (first_ < begin && !events_.empty()) {
     events_.pop_front();
     ++first_;
