@@ -29,21 +29,6 @@ PreemptionRules::Nomination NominationOf(Handle& handle, const PodInfo& pod,
   return {&handle.nodes().node(row), statuses.code(row)};
 }
 
-// The positions of those with the highest scores, the first score first.
-std::vector<int> BestOf(absl::Span<const ScoredCandidatePtr> candidates) {
-  std::vector<int> best;
-  for (int i = 0; i < static_cast<int>(candidates.size()); ++i) {
-    if (!best.empty()) {
-      const CandidateScores& scores = candidates[i]->scores;
-      const CandidateScores& high = candidates[best.front()]->scores;
-      if (scores < high) continue;
-      if (scores != high) best.clear();
-    }
-    best.push_back(i);
-  }
-  return best;
-}
-
 // If the best candidates would end a group, candidates that end none replace them, whatever they
 // score. The best of these on all nodes counts. False if the search has yielded.
 bool PreferWithoutGroups(Handle& handle, const GroupVictims& groups, const PreemptionQuery& query,

@@ -155,10 +155,6 @@ class PreemptionRules {
 // pickOneNodeForPreemption.
 std::vector<PreemptionRules::CandidateScore> DefaultCandidateScores();
 
-// The candidates that no score tells apart from the best, in order; empty for none.
-std::vector<int> BestCandidates(absl::Span<const PreemptionCandidate> candidates,
-                                absl::Span<const PreemptionRules::CandidateScore> scores);
-
 // Preemption by rules. A PostFilter plugin keeps one, because it keeps what the search found out
 // for other pods. Scheduling thread.
 class Preemption {
