@@ -196,8 +196,9 @@ bool NodeResourcesBalancedAllocation::RequestsNothing(const PodInfo& pod) const 
 }
 
 // Extended resources count only for pods that request them.
-std::vector<ResourceId> NodeResourcesBalancedAllocation::ResourcesFor(const PodInfo& pod) const {
-  std::vector<ResourceId> resources;
+NodeResourcesBalancedAllocation::Resources NodeResourcesBalancedAllocation::ResourcesFor(
+    const PodInfo& pod) const {
+  Resources resources;
   for (const ResourceId id : scored_) {
     if (id <= kEphemeralStorage || pod.requests().Get(id) != 0) resources.push_back(id);
   }
