@@ -148,11 +148,13 @@ Status ScoreColumns::CallPlugin(const NodeTable& nodes, const Scorer& scorer,
 
 // Adds the weighted scores of plain_ to plain_totals_ of `rows`, which are 0.
 Status ScoreColumns::AddPlainScores(const NodeTable& nodes, absl::Span<const NodeRow> rows) {
+  const ScoreRunner& runner = framework_.scores();
   for (const Scorer& scorer : plain_) {
+    if (runner.UniformScore(*scorer.hook, state_, pod_, nodes) == 0) continue;
     Status status = CallPlugin(nodes, scorer, rows);
-    if (status.ok()) status = framework_.scores().CheckScores(*scorer.hook, scratch_.scores);
+    if (status.ok()) status = runner.CheckScores(*scorer.hook, scratch_.scores);
     if (!status.ok()) return status;
-    const int64_t factor = framework_.scores().ScoreFactor(*scorer.hook);
+    const int64_t factor = runner.ScoreFactor(*scorer.hook);
     for (size_t i = 0; i < rows.size(); ++i) {
       plain_totals_[rows[i]] += scratch_.scores[i] * factor;
     }
@@ -162,6 +164,11 @@ Status ScoreColumns::AddPlainScores(const NodeTable& nodes, absl::Span<const Nod
 
 // All feasible rows; sets `differs` if one of the scores is another than it was.
 Status ScoreColumns::ScoreColumn(const NodeTable& nodes, Column& column, bool& differs) {
+  if (column.raw.empty() &&
+      framework_.scores().UniformScore(*column.hook, state_, pod_, nodes) == 0) {
+    FindExtremes(column);
+    return Status::Success();
+  }
   const absl::Span<const NodeRow> rows = feasible_.rows();
   Status status = CallPlugin(nodes, column, rows);
   if (!status.ok()) return status;
