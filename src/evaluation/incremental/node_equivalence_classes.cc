@@ -8,13 +8,15 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/types/span.h"
 #include "berth/prefetch.h"
+#include "evaluation/incremental/split_rows.h"
 #include "framework/nominated_rows.h"
 
 namespace berth {
 namespace {
 
-constexpr int kNone = -1;
+constexpr int kNone = kNoGroup;
 // The value of nodes that are in no domain, where nodes are distinguished by sums.
 constexpr int64_t kNoDomain = std::numeric_limits<int64_t>::min();
 // Domains that are distinguished whatever is in them.
@@ -499,13 +501,13 @@ bool NodeEquivalenceClasses::Rebuild(const ScoreCache& scores, const NodeTable& 
   std::vector<int64_t> values;
   for (size_t i = 0; i < sums.size(); ++i) {
     ReadValues(tracked_[i], sums[i], nodes.size(), values);
-    cells = TellApart(values, cells, most);
+    cells = SplitGroups(values, cells, most, absl::MakeSpan(cell_of_row_));
     if (cells == 0) return false;
   }
   if (!nominated_rows_.empty()) {
     values.assign(nodes.size(), -1);
     for (const NodeRow row : nominated_rows_) values[row] = row;
-    cells = TellApart(values, cells, most);
+    cells = SplitGroups(values, cells, most, absl::MakeSpan(cell_of_row_));
     if (cells == 0) return false;
   }
   FillCells(scores, cells);
@@ -566,37 +568,6 @@ void NodeEquivalenceClasses::ReadValues(const TrackedSum& tracked, const DomainS
   for (NodeRow row = 0; row < rows; ++row) {
     if (column.index(row) == *none) values[row] = unlike_all;
   }
-}
-
-// Parts the cells so that the rows of one have one value. Returns how many there are, 0 if there
-// are more than `most`.
-int NodeEquivalenceClasses::TellApart(const std::vector<int64_t>& values, int cells, int most) {
-  constexpr uint64_t kMostPairs = 1 << 16;
-  const auto extremes = absl::c_minmax_element(values);
-  const auto low = static_cast<uint64_t>(*extremes.first);
-  const uint64_t range = static_cast<uint64_t>(*extremes.second) - low + 1;
-  int count = 0;
-  const auto tell_apart = [&](auto number_of) {
-    for (size_t row = 0; row < values.size() && count <= most; ++row) {
-      int32_t& its = cell_of_row_[row];
-      if (its == kNone) continue;
-      int32_t& number = number_of(its, values[row]);
-      if (number == kNone) number = count++;
-      its = number;
-    }
-  };
-  if (range != 0 && range <= kMostPairs / cells) {
-    std::vector<int32_t> numbers(range * cells, kNone);
-    tell_apart([&](int32_t its, int64_t value) -> int32_t& {
-      return numbers[(static_cast<uint64_t>(value) - low) * cells + its];
-    });
-  } else {
-    absl::flat_hash_map<std::pair<int32_t, int64_t>, int32_t> numbers;
-    tell_apart([&](int32_t its, int64_t value) -> int32_t& {
-      return numbers.try_emplace({its, value}, kNone).first->second;
-    });
-  }
-  return count <= most ? count : 0;
 }
 
 }  // namespace berth

@@ -118,7 +118,6 @@ class NodeEquivalenceClasses final : public EquivalentNodes::Domains {
                const EvaluatedPod& evaluated_pod);
   absl::flat_hash_set<NodeRow> FindNominatedRows(const NodeTable& nodes,
                                                  const EvaluatedPod& evaluated_pod) const;
-  int TellApart(const std::vector<int64_t>& values, int cells, int most);
   void ReadValues(const TrackedSum& tracked, const DomainSum& sum, int rows,
                   std::vector<int64_t>& values);
   void FillCells(const ScoreCache& scores, int cells);
