@@ -102,7 +102,12 @@ Status CapacityScheduling::PreFilter(CycleState& state, const PodInfo& pod, cons
   const uint64_t tree_before = book_.tree_version();
   book_.Refresh();
   if (book_.tree_version() != tree_before) status_.Touch();
-  if (book_.has_tree()) return PreFilterInTree(state, pod, nodes, result);
+  if (book_.has_tree()) {
+    Status status = PreFilterInTree(state, pod, nodes, result);
+    // AddPod() and RemovePod() have nothing to follow.
+    const bool narrows = result.node_names.has_value();
+    return status.ok() && !narrows ? Status::Skip() : status;
+  }
   ledger_.Refresh(handle_.objects());
   auto owned_state = std::make_unique<QuotaState>();
   QuotaState& quota_state = *owned_state;

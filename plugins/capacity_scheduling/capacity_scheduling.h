@@ -83,7 +83,7 @@ class CapacityScheduling final : public Plugin,
   }
   void Unreserve(CycleState&, const PodInfo&, absl::string_view) override {}
   void OnPodAssigned(const PodInfo& pod, const NodeInfo& node) override {
-    ledger_.Charge(pod);
+    ledger_.Charge(pod, node.name());
     book_.OnAssigned(pod, node);
     NoteMissingClaims(pod, node);
     status_.Touch();

@@ -255,29 +255,36 @@ bool GroupPreemption::Draft::Spare(absl::Span<Victim* const> unit) {
   return HoldWithout(unit);
 }
 
-// The same with the members anywhere: they are placed anew beside the pods that are back.
-// Everything is as before if they are not whole then.
+// The same with the members anywhere: they are placed anew beside the pods that are back. If they
+// are not whole then, the pods are gone again, and the members wait for PutBack().
 bool GroupPreemption::Draft::SpareByMoving(absl::Span<Victim* const> unit) {
-  std::vector<std::pair<PodPtr, Symbol>> places;
   for (const Binder::Member& member : trial_.placed) {
-    places.emplace_back(member.placement.pod, member.placement.node);
+    places_.emplace_back(member.placement.pod, member.placement.node);
   }
   while (!trial_.placed.empty()) transaction_.TakeBack(trial_.placed.size() - 1);
   for (const Victim* victim : unit) transaction_.Spare(*victim->pod);
-  if (PlaceAnywhere()) return true;
+  if (PlaceAnywhere()) {
+    places_.clear();
+    return true;
+  }
   std::vector<PodPtr> pods;
   for (const Victim* victim : unit) pods.push_back(victim->pod);
   transaction_.Evict(pods);
-  for (const auto& [pod, node] : places) {
+  return false;
+}
+
+void GroupPreemption::Draft::PutBack() {
+  for (const auto& [pod, node] : places_) {
     pod_scheduler_.PlaceOn(request_, pod, cluster_.nodes().FindRow(node), trial_);
   }
-  return false;
+  places_.clear();
 }
 
 bool GroupPreemption::Draft::PlaceAnywhere() {
   if (in_runs_ != nullptr) {
     return PlaceRuns(request_, *in_runs_, cluster_, pod_scheduler_, trial_) == RunsOutcome::kPlaced;
   }
+  if (IsShortBesideNominated(request_, cluster_)) return false;
   if (FindShortage(request_, cluster_.nodes()).has_value()) return false;
   const std::vector<MemberClass> classes = ClassifyMembers(request_, cluster_);
   GroupSpace space(request_, classes, cluster_, pod_scheduler_, trial_);
@@ -303,6 +310,7 @@ bool GroupPreemption::Draft::SpareVictims() {
   constexpr size_t kMostVictims = 16, kMostMembers = 32;
   if (victims_.size() <= kMostVictims && request_.pods.size() <= kMostMembers) {
     spare([this](const std::vector<Victim*>& unit) { return SpareByMoving(unit); });
+    PutBack();
   }
   return IsWhole();
 }

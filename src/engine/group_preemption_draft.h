@@ -91,6 +91,7 @@ class GroupPreemption::Draft {
   bool HoldWithout(absl::Span<Victim* const> unit);
   bool SpareByMoving(absl::Span<Victim* const> unit);
   bool PlaceAnywhere();
+  void PutBack();
 
   // --- Runs; positions are those of runs_ ---
   bool PlaceRunsFrom(size_t position, const std::vector<Option>* of_last, size_t last_chosen);
@@ -128,6 +129,8 @@ class GroupPreemption::Draft {
   AttemptResult trial_;
   Transaction transaction_;
   std::vector<Victim> victims_;
+  // Where members were that are taken back while victims are spared by moving them.
+  std::vector<std::pair<PodPtr, Symbol>> places_;
   bool evicts_ = false;
   bool gives_up_ = false;
   absl::Time retry_at_ = absl::InfiniteFuture();

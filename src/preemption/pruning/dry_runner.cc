@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "preemption/dry_run_node.h"
 
 namespace berth {
@@ -39,6 +40,18 @@ ScoredCandidatePtr DryRunner::Try(NodeRow row) {
 void DryRunner::AddWithoutVictims(NodeRow row) {
   if (cache_ != nullptr) cache_->SetNoVictims(row);
   if (!IsKnown(row)) fit_error_.AddWithoutVictims(row);
+}
+
+void DryRunner::AddOthersWithoutVictims(absl::Span<const NodeRow> rows) {
+  const int others = query_.potential_nodes - static_cast<int>(rows.size());
+  if (cache_ == nullptr && others > FitError::kMostNamed) {
+    fit_error_.AddManyWithoutVictims(others);
+    return;
+  }
+  const absl::flat_hash_set<NodeRow> listed(rows.begin(), rows.end());
+  for (const NodeRow row : query_.statuses.RowsWith(Code::kUnschedulable)) {
+    if (!listed.contains(row)) AddWithoutVictims(row);
+  }
 }
 
 void DryRunner::AddFailures(absl::Span<const NodeRow> rows, const Status& status) {

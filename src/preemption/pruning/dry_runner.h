@@ -30,6 +30,8 @@ class DryRunner {
   // Rows whose dry run would have the same result, and rows from which no pod may be evicted.
   void AddFailures(absl::Span<const NodeRow> rows, const Status& status);
   void AddWithoutVictims(NodeRow row);
+  // All potential nodes but `rows`, which are some of them.
+  void AddOthersWithoutVictims(absl::Span<const NodeRow> rows);
 
   // After all potential nodes were tried and none has a candidate.
   SearchResult NoCandidates() &&;

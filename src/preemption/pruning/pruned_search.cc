@@ -25,14 +25,33 @@ PreemptionHints::Victims VictimsOf(const PreemptionQuery& query) {
                           : hints->PossibleVictims(query.state, query.pod);
 }
 
-// By row: the potential nodes but for those that are known to fail.
-std::vector<uint8_t> RowsToTry(const NodeStatuses& statuses, const CachedResults* cache, int size) {
+// The potential nodes on which there may be victims; absent if that may be all of them.
+std::optional<std::vector<NodeRow>> RowsWithVictims(const PreemptionQuery& query,
+                                                    const NodeTable& nodes) {
+  const auto* hints = dynamic_cast<const PreemptionHints*>(&query.rules);
+  if (hints == nullptr) return std::nullopt;
+  std::optional<std::vector<NodeRow>> rows = hints->RowsWithVictims(query.state, query.pod, nodes);
+  if (!rows.has_value()) return std::nullopt;
+  std::erase_if(*rows,
+                [&](NodeRow row) { return query.statuses.code(row) != Code::kUnschedulable; });
+  return rows;
+}
+
+// By row: the potential nodes but for those that are known to fail. `with_victims`: which these
+// are, if not all.
+std::vector<uint8_t> RowsToTry(const NodeStatuses& statuses,
+                               const std::optional<std::vector<NodeRow>>& with_victims,
+                               const CachedResults* cache, int size) {
   const auto* columns = dynamic_cast<const StatusColumns*>(&statuses);
   std::vector<uint8_t> is_left(size);
   const absl::Span<const Code> codes =
       columns == nullptr ? absl::Span<const Code>() : columns->codes();
-  for (NodeRow row = 0; row < size; ++row) {
-    is_left[row] = (codes.empty() ? statuses.code(row) : codes[row]) == Code::kUnschedulable;
+  if (with_victims.has_value()) {
+    for (const NodeRow row : *with_victims) is_left[row] = 1;
+  } else {
+    for (NodeRow row = 0; row < size; ++row) {
+      is_left[row] = (codes.empty() ? statuses.code(row) : codes[row]) == Code::kUnschedulable;
+    }
   }
   if (cache == nullptr || cache->known_count() == 0) return is_left;
   for (NodeRow row = 0; row < size; ++row) {
@@ -67,6 +86,11 @@ std::optional<SearchResult> PrunedSearch::Find(const PreemptionQuery& query) {
     if (!levels_->Refresh(nodes, query.state.work_budget())) return std::nullopt;
     somebody_goes = !preemptor.by_priority || levels_->lowest() < preemptor.below();
   }
+  std::optional<std::vector<NodeRow>> with_victims;
+  if (somebody_goes) {
+    with_victims = RowsWithVictims(query, nodes);
+    somebody_goes = !with_victims.has_value() || !with_victims->empty();
+  }
   if (!somebody_goes) {
     FitError fit_error(query.rules, query.pod, nodes);
     fit_error.AddAllWithoutVictims(query.statuses, query.potential_nodes);
@@ -77,10 +101,14 @@ std::optional<SearchResult> PrunedSearch::Find(const PreemptionQuery& query) {
   const auto search_by = [&](CandidateBounds& bounds, std::optional<SearchResult>& result) {
     DryRunner dry_runs(handle_, query, cache);
     BestFirstSearch search(handle_, query, preemptor, dry_runs, bounds,
-                           RowsToTry(query.statuses, cache, nodes.size()), *levels_, own_row);
+                           RowsToTry(query.statuses, with_victims, cache, nodes.size()), *levels_,
+                           own_row);
     CandidateList candidates(query.range.candidates);
     const Outcome outcome = search.Find(query.state.for_explanation(), candidates);
     if (outcome != Outcome::kDone) return outcome;
+    if (candidates.empty() && with_victims.has_value()) {
+      dry_runs.AddOthersWithoutVictims(*with_victims);
+    }
     if (cache != nullptr) cache->OnSearchEnd();
     result = candidates.empty() ? std::move(dry_runs).NoCandidates()
                                 : SearchResult{.candidates = std::move(candidates).Take()};

@@ -66,7 +66,8 @@ profiles:
       enabled: [{name: PreemptionToleration}]
       disabled: [{name: "*"}]
 )";
-constexpr const char* kNamespaces[] = {"a", "b", "c"};
+constexpr const char* kNamespaces[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"};
+constexpr int kFewNamespaces = 3;
 
 // At least `kept` of the pods stay; the simulation works out how many may go.
 Object Budget(const std::string& name_space, int kept, const std::string& app) {
@@ -105,8 +106,9 @@ enum class Rules { kFew, kDomains, kVolumes };
 
 class CrowdedCluster {
  public:
-  CrowdedCluster(absl::string_view configuration, Rules rules, uint64_t seed, bool incremental)
-      : rules_(rules), random_(seed) {
+  CrowdedCluster(absl::string_view configuration, Rules rules, int namespaces, uint64_t seed,
+                 bool incremental)
+      : rules_(rules), namespaces_(namespaces), random_(seed) {
     LoadedConfiguration loaded = ParseConfiguration(configuration, "test", Builtins());
     simulation_ = EmptySimulation(std::move(loaded), seed, incremental);
   }
@@ -193,12 +195,12 @@ class CrowdedCluster {
         simulation_->cluster().DeleteGracefully(pods[which].key());
       }
     } else if (kind == 4) {
-      const std::string name_space = kNamespaces[random_.Below(3)];
+      const std::string name_space = kNamespaces[random_.Below(namespaces_)];
       const int kept = random_.Below(3);
       simulation_->cluster().Set(Budget(name_space, kept, absl::StrCat("app-", random_.Below(2))));
     } else if (kind == 5) {
-      const std::string name_space = kNamespaces[random_.Below(3)];
-      const int min_cpu = random_.Between(1, 2 * nodes_);
+      const std::string name_space = kNamespaces[random_.Below(namespaces_)];
+      const int min_cpu = random_.Between(1, 6 * nodes_ / namespaces_);
       simulation_->cluster().Set(Quota(name_space, min_cpu, min_cpu + random_.Below(2 * nodes_)));
     } else if (kind == 6) {
       const int value = random_.Below(4);
@@ -261,7 +263,7 @@ class CrowdedCluster {
   void AddPods() {
     const int priority = random_.Below(4);
     const int cpu = random_.Between(1, 3);
-    const std::string name_space = kNamespaces[random_.Below(3)];
+    const std::string name_space = kNamespaces[random_.Below(namespaces_)];
     const std::string app = absl::StrCat("app-", random_.Below(3));
     const int extra = random_.Below(20);
     const std::string nominated = absl::StrCat("n", random_.Below(nodes_));
@@ -291,6 +293,7 @@ class CrowdedCluster {
   }
 
   const Rules rules_;
+  const int namespaces_;
   Random random_;
   std::optional<RandomStorage> storage_;
   std::vector<PodBuilder> kinds_;
@@ -301,7 +304,8 @@ class CrowdedCluster {
 };
 
 // BERTH_SEED=N repeats one history, BERTH_SEQUENCES=N runs so many, from BERTH_SEED on if given.
-void Compare(absl::string_view configuration, Rules rules = Rules::kFew) {
+void Compare(absl::string_view configuration, Rules rules = Rules::kFew,
+             int namespaces = kFewNamespaces) {
   uint64_t first = 1;
   const char* const seed_text = std::getenv("BERTH_SEED");
   if (seed_text != nullptr) {
@@ -316,8 +320,8 @@ void Compare(absl::string_view configuration, Rules rules = Rules::kFew) {
   uint64_t incremental_cycles = 0;
   for (uint64_t seed = first; seed <= last; ++seed) {
     SCOPED_TRACE(absl::StrCat("BERTH_SEED=", seed));
-    const Outcome with = CrowdedCluster(configuration, rules, seed, true).Run(60);
-    const Outcome without = CrowdedCluster(configuration, rules, seed, false).Run(60);
+    const Outcome with = CrowdedCluster(configuration, rules, namespaces, seed, true).Run(60);
+    const Outcome without = CrowdedCluster(configuration, rules, namespaces, seed, false).Run(60);
     EXPECT_EQ(with.bindings, without.bindings);
     EXPECT_EQ(with.evictions, without.evictions);
     EXPECT_EQ(with.waiting, without.waiting);
@@ -342,6 +346,8 @@ TEST(PreemptionHistories, ChangesNoDecisionByTolerationAndTopology) {
   Compare(kByToleration, Rules::kDomains);
 }
 TEST(PreemptionHistories, ChangesNoDecisionByQuota) { Compare(kByQuota); }
+// So that quotas have pods on few nodes each.
+TEST(PreemptionHistories, ChangesNoDecisionByManyQuotas) { Compare(kByQuota, Rules::kFew, 10); }
 TEST(PreemptionHistories, ChangesNoDecisionByToleration) { Compare(kByToleration); }
 
 }  // namespace

@@ -97,11 +97,16 @@ class TreeHistory {
     return outcome;
   }
 
+  bool Admits(CycleState& state, const PodInfo& pod) {
+    PreFilterResult narrowed;
+    const Status status = plugin_.PreFilter(state, pod, cluster_.nodes(), narrowed);
+    return status.ok() || status.IsSkip();
+  }
+
   // The first node on which the pod may run as things are; empty: none.
   std::string NodeFor(const PodInfo& pod) {
     CycleState state;
-    PreFilterResult narrowed;
-    if (!plugin_.PreFilter(state, pod, cluster_.nodes(), narrowed).ok()) return "";
+    if (!Admits(state, pod)) return "";
     for (NodeRow row = 0; row < cluster_.nodes().size(); ++row) {
       const NodeInfo& node = cluster_.nodes().node(row);
       if (cluster_.RunFilterPlugins(state, pod, node).ok()) return std::string(node.name().view());
@@ -114,8 +119,7 @@ class TreeHistory {
     for (const PodPtr& victim : plan.result.victims) {
       cluster_.Assign(victim);
       CycleState state;
-      PreFilterResult narrowed;
-      const bool runs = plugin_.PreFilter(state, pod, cluster_.nodes(), narrowed).ok() &&
+      const bool runs = Admits(state, pod) &&
                         cluster_.RunFilterPlugins(state, pod, cluster_.FindNode(plan.node())).ok();
       EXPECT_FALSE(runs) << victim->name() << " need not have gone";
       cluster_.Unassign(*victim);
