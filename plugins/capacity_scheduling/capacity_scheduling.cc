@@ -215,8 +215,9 @@ Status CapacityScheduling::PlanOverNodes(const CycleState& state, const QuotaSta
   LedgerTrial trial(ledger_, rules_, handle_, quota_state, pod);
   if (trial.HasRoom().ok()) return not_on_one;
   AllVictims units(handle_.nodes(), trial.Units());
+  expected_.Refresh(handle_.nodes(), handle_.nominator());
   Status planned = PlanVictims(
-      {handle_, state, pod, statuses, preemption_.budgets(), book_, trial, units}, result);
+      {handle_, state, pod, statuses, preemption_.budgets(), expected_, trial, units}, result);
   const bool waits = !result.nominated_node.has_value();
   return planned.ok() || waits ? planned : not_on_one;
 }
@@ -338,8 +339,9 @@ Status CapacityScheduling::PostFilterInTree(CycleState& state, const PodInfo& po
   } else {
     units = std::make_unique<TreeVictims>(book_, handle_, trial.VictimQuotas());
   }
-  return PlanVictims({handle_, state, pod, statuses, preemption_.budgets(), book_, trial, *units},
-                     result);
+  expected_.Refresh(handle_.nodes(), handle_.nominator());
+  return PlanVictims(
+      {handle_, state, pod, statuses, preemption_.budgets(), expected_, trial, *units}, result);
 }
 
 void CapacityScheduling::ExplainInTree(const PodInfo& pod, WaitingFor& waiting) const {

@@ -26,6 +26,7 @@
 #include "berth/framework/reserve.h"
 #include "berth/preemption/preemption.h"
 #include "berth/preemption/victim_rules.h"
+#include "plugins/capacity_scheduling/expected_pods.h"
 #include "plugins/capacity_scheduling/nominated_usage.h"
 #include "plugins/capacity_scheduling/quota_book.h"
 #include "plugins/capacity_scheduling/quota_ledger.h"
@@ -88,10 +89,10 @@ class CapacityScheduling final : public Plugin,
     NoteMissingClaims(pod, node);
     status_.Touch();
   }
-  void OnPodUnassigned(const PodInfo& pod, const NodeInfo& node) override {
+  void OnPodUnassigned(const PodInfo& pod, const NodeInfo&) override {
     missing_claims_.Erase(*pod.identity());
     ledger_.Release(pod);
-    book_.OnUnassigned(pod, node);
+    book_.OnUnassigned(pod);
     status_.Touch();
   }
   void OnPodPending(const PodInfo& pod) override {
@@ -182,6 +183,7 @@ class CapacityScheduling final : public Plugin,
   RulesWithoutQuota rules_without_quota_;
   Preemption preemption_;
   QuotaStatus status_;
+  ExpectedPods expected_;
   IdentityMap<Symbol, ByUid> missing_claims_;  // nodes of pods
   uint64_t claims_version_ = 0;
 };

@@ -332,17 +332,13 @@ void QuotaBook::CountLeaving(const QuotaCharge& charge, int sign) {
 }
 
 void QuotaBook::OnAssigned(const PodInfo& pod, const NodeInfo& node) {
-  if (pod.deletion_time().has_value()) ++leaving_on_[node.name()];
   if (!has_tree_) return;
   tree_.Advance(handle_.clock().Now());
   StopWanting(*pod.identity());
   Charge(pod, node);
 }
 
-void QuotaBook::OnUnassigned(const PodInfo& pod, const NodeInfo& node) {
-  if (pod.deletion_time().has_value() && --leaving_on_[node.name()] == 0) {
-    leaving_on_.erase(node.name());
-  }
+void QuotaBook::OnUnassigned(const PodInfo& pod) {
   if (!has_tree_) return;
   QuotaCharge* const charge = charges_.Find(*pod.identity());
   if (charge == nullptr) return;

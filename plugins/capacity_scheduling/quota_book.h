@@ -84,7 +84,7 @@ class QuotaBook {
   }
 
   void OnAssigned(const PodInfo& pod, const NodeInfo& node);
-  void OnUnassigned(const PodInfo& pod, const NodeInfo& node);
+  void OnUnassigned(const PodInfo& pod);
   void OnPending(const PodInfo& pod);
   void OnGone(const PodInfo& pod);
 
@@ -98,12 +98,6 @@ class QuotaBook {
   // No charged pod of the quota itself requests more of the resource; since the tree was built,
   // perhaps one that is gone.
   int64_t MostRequested(QuotaId quota, ResourceId resource) const;
-
-  // How many pods on the node are being deleted, of whatever quota or none, tree or not.
-  int LeavingOn(Symbol node) const {
-    const auto found = leaving_on_.find(node);
-    return found == leaving_on_.end() ? 0 : found->second;
-  }
 
   // Whether the pod is nominated, and so charged.
   bool IsPromised(UidRef pod) const { return promised_.Contains(pod); }
@@ -161,7 +155,6 @@ class QuotaBook {
   IdentityMap<QuotaCharge, ByUid> charges_;
   std::vector<Charges> by_quota_;
   Sums leaving_;
-  absl::flat_hash_map<Symbol, int> leaving_on_;
   std::vector<absl::flat_hash_map<ResourceId, int64_t>> most_requested_;  // by quota
   uint64_t next_sequence_ = 0;
   IdentityMap<Amount, ByUid> wanted_;

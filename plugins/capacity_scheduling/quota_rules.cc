@@ -181,7 +181,8 @@ std::optional<std::vector<NodeRow>> QuotaRules::RowsWithVictims(const QuotaState
   };
   if (scope == Scope::kOwnQuota) add(pod.namespace_name(), false);
   for (const Symbol name : ledger_.namespaces()) {
-    if (scope == Scope::kOwnQuota || name == pod.namespace_name()) continue;
+    if (scope == Scope::kOwnQuota || most > nodes.size()) break;
+    if (name == pod.namespace_name()) continue;
     const Quota& quota = *ledger_.Find(name);
     if (HasBorrowed(ledger_, state, quota)) {
       add(name, false);

@@ -103,6 +103,7 @@ class Planner {
   // has; and how many pods have to go at least on any of these.
   void FindFreeRows() {
     struct Column {
+      ResourceId id;
       int64_t asked, most;
       absl::Span<const int64_t> has, used;
     };
@@ -110,31 +111,45 @@ class Planner {
     query_.pod.requests().ForEach([&](ResourceId id, int64_t amount) {
       if (amount <= 0) return;
       columns.push_back(
-          {amount, units_.MostRequested(id), nodes_.allocatable(id), nodes_.requested(id)});
+          {id, amount, units_.MostRequested(id), nodes_.allocatable(id), nodes_.requested(id)});
     });
     needs_victims_.assign(nodes_.size(), false);
     least_pods_ = std::numeric_limits<int64_t>::max();
+    const NodeRow own_row = OwnRow();
     for (const NodeRow row : rows_) {
-      __int128 pods = nodes_.pod_count()[row] + 1 - nodes_.allowed_pods()[row];
+      const ExpectedPods::OnRow& expected = query_.expected.at(row);
+      __int128 pods = nodes_.pod_count()[row] + 1 - nodes_.allowed_pods()[row] +
+                      expected.coming_pods - expected.leaving_pods;
       bool is_short = pods > 0, is_possible = true;
       for (const Column& column : columns) {
-        const __int128 lack = __int128{column.used[row]} + column.asked - column.has[row];
+        const __int128 lack = __int128{column.used[row]} + column.asked - column.has[row] +
+                              expected.coming.Get(column.id) - expected.leaving.Get(column.id);
         if (lack <= 0) continue;
         is_short = true;
         if (column.most > 0) pods = std::max(pods, (lack + column.most - 1) / column.most);
         is_possible &= column.most > 0;
       }
-      // What leaves, and what is nominated, the columns do not know.
-      const bool is_known = query_.book.LeavingOn(nodes_.node(row).name()) == 0;
-      if (is_known && is_short && !is_possible) continue;
-      if ((!is_known || !is_short) && DeficitOf(row).met()) {
-        free_rows_.push_back(row);
-        continue;
+      // Of nominated pods the pod itself does not count, nor do those of a lower priority.
+      const bool all_count = row != own_row && expected.lowest_priority >= query_.pod.priority();
+      if (!expected.is_exact || !all_count) {
+        is_short = !DeficitOf(row).met();
+        is_possible = true;
+        pods = 1;
       }
-      needs_victims_[row] = true;
-      const __int128 least = is_known && is_short ? pods : 1;
-      if (least < least_pods_) least_pods_ = static_cast<int64_t>(least);
+      if (!is_short) {
+        free_rows_.push_back(row);
+      } else if (is_possible) {
+        needs_victims_[row] = true;
+        if (pods < least_pods_) least_pods_ = static_cast<int64_t>(pods);
+      }
     }
+  }
+
+  // That the pod is nominated to, or -1.
+  NodeRow OwnRow() const {
+    const std::string name = query_.handle.nominator().NominatedNode(query_.pod);
+    const std::optional<Symbol> symbol = Symbol::Find(name);
+    return symbol.has_value() ? nodes_.FindRow(*symbol) : -1;
   }
 
   Deficit DeficitOf(NodeRow row) const {
@@ -217,7 +232,7 @@ class Planner {
       if (deficit.met()) break;
       if (IsLegal(unit) && RemoveOn(name, unit, deficit)) Add(unit, site);
     }
-    if (!deficit.met()) return std::nullopt;
+    if (!deficit.met() || site.units.empty()) return std::nullopt;
     return site;
   }
 

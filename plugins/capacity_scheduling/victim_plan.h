@@ -8,7 +8,7 @@
 #include "berth/framework/postfilter.h"
 #include "berth/preemption/preemption.h"
 #include "berth/preemption/victim_rules.h"
-#include "plugins/capacity_scheduling/quota_book.h"
+#include "plugins/capacity_scheduling/expected_pods.h"
 #include "plugins/capacity_scheduling/victim_list.h"
 
 namespace berth {
@@ -20,7 +20,7 @@ struct VictimQuery {
   const PodInfo& pod;
   const NodeStatuses& statuses;
   const DisruptionBudgets& budgets;
-  const QuotaBook& book;  // for who is leaving
+  const ExpectedPods& expected;  // as of now
   VictimTrial& trial;
   VictimList& units;
 };

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of expected_pods.h.
+#include "plugins/capacity_scheduling/expected_pods.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace berth {
+namespace {
+
+bool EndsBelowMaximum(const ResourceVector& sums) {
+  bool ends_below = true;
+  sums.ForEach([&](ResourceId, int64_t sum) {
+    ends_below = ends_below && sum < std::numeric_limits<int64_t>::max();
+  });
+  return ends_below;
+}
+
+}  // namespace
+
+void ExpectedPods::Refresh(const NodeTable& nodes, const Nominator& nominator) {
+  const auto changes = nodes.ChangesSince(version_);
+  const auto nominations = nominator.ChangesSince(nominations_version_);
+  if (table_ != nodes.id() || !changes.has_value() || !nominations.has_value()) {
+    rows_.assign(nodes.size(), OnRow());
+    for (NodeRow row = 0; row < nodes.size(); ++row) {
+      Recount(nodes.node(row), nominator, rows_[row]);
+    }
+  } else {
+    for (const RowChange& change : *changes) {
+      const NodeInfo& node = nodes.node(change.row);
+      if (rows_[change.row].generation == node.generation()) continue;
+      Recount(node, nominator, rows_[change.row]);
+    }
+    for (const Symbol name : *nominations) {
+      const NodeRow row = nodes.FindRow(name);
+      if (row >= 0) Recount(nodes.node(row), nominator, rows_[row]);
+    }
+  }
+  table_ = nodes.id();
+  version_ = nodes.version();
+  nominations_version_ = nominator.version();
+}
+
+void ExpectedPods::Recount(const NodeInfo& node, const Nominator& nominator, OnRow& row) {
+  row = OnRow();
+  row.generation = node.generation();
+  for (const std::shared_ptr<const PodInfo>& pod : node.pods()) {
+    if (!pod->deletion_time().has_value()) continue;
+    row.leaving.Add(pod->requests());
+    ++row.leaving_pods;
+  }
+  for (const std::shared_ptr<const PodInfo>& pod : nominator.NominatedPods(node.name())) {
+    row.coming.Add(pod->requests());
+    ++row.coming_pods;
+    row.lowest_priority = std::min(row.lowest_priority, pod->priority());
+  }
+  row.is_exact = EndsBelowMaximum(row.leaving) && EndsBelowMaximum(row.coming);
+}
+
+}  // namespace berth

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the columns of nodes leave out: pods that are about to leave a node, and to come to it.
+#ifndef BERTH_PLUGINS_CAPACITY_SCHEDULING_EXPECTED_PODS_H_
+#define BERTH_PLUGINS_CAPACITY_SCHEDULING_EXPECTED_PODS_H_
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "berth/api/resources.h"
+#include "berth/columns/node_table.h"
+#include "berth/handle/nominator.h"
+
+namespace berth {
+
+// Sums by row, kept from plan to plan: a plan costs the rows that changed. Scheduling thread.
+class ExpectedPods {
+ public:
+  struct OnRow {
+    ResourceVector leaving, coming;  // requests of pods that are being deleted; that are nominated
+    int leaving_pods = 0, coming_pods = 0;
+    int32_t lowest_priority = std::numeric_limits<int32_t>::max();  // of those that are nominated
+    bool is_exact = true;  // no sum ended at the end of int64
+    uint64_t generation = 0;
+  };
+
+  // Brings the sums in step.
+  void Refresh(const NodeTable& nodes, const Nominator& nominator);
+  const OnRow& at(NodeRow row) const { return rows_[row]; }
+
+ private:
+  void Recount(const NodeInfo& node, const Nominator& nominator, OnRow& row);
+
+  uint64_t table_ = 0, version_ = 0;  // NodeTable::id() and version()
+  uint64_t nominations_version_ = 0;
+  std::vector<OnRow> rows_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_CAPACITY_SCHEDULING_EXPECTED_PODS_H_
