@@ -3,7 +3,9 @@
 #include "plugins/capacity_scheduling/capacity_scheduling.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -63,6 +65,9 @@ absl::StatusOr<QueueingHint> ClusterQuotaChanged(const PodInfo&, const ObjectCha
 // Of one attempt in a tree of quotas.
 struct TreeState final : StateData {
   std::optional<QuotaId> quota;
+  // Nodes that the pod may run on, but that a line of them has no room: until somebody gives it
+  // back. Null: none, or nothing else is left.
+  std::shared_ptr<const std::vector<NodeRow>> without_room;
   std::unique_ptr<StateData> Clone() const override { return std::make_unique<TreeState>(*this); }
 };
 constexpr StateKey<TreeState> kTreeState{"CapacityScheduling/tree"};
@@ -210,8 +215,9 @@ Status CapacityScheduling::PlanOverNodes(const CycleState& state, const QuotaSta
   LedgerTrial trial(ledger_, rules_, handle_, quota_state, pod);
   if (trial.HasRoom().ok()) return not_on_one;
   AllVictims units(handle_.nodes(), trial.Units());
-  Status planned = PlanVictims(
-      {handle_, state, pod, statuses, preemption_.budgets(), book_, trial, units}, result);
+  Status planned = PlanVictims({handle_, state, pod, statuses.RowsWith(Code::kUnschedulable),
+                                preemption_.budgets(), book_, trial, units},
+                               result);
   const bool waits = !result.nominated_node.has_value();
   return planned.ok() || waits ? planned : not_on_one;
 }
@@ -220,9 +226,10 @@ Status CapacityScheduling::PlanOverNodes(const CycleState& state, const QuotaSta
 
 Status CapacityScheduling::PreFilterInTree(CycleState& state, const PodInfo& pod,
                                            const NodeTable& nodes, PreFilterResult& result) {
-  auto tree_state = std::make_unique<TreeState>();
-  const std::optional<QuotaId> quota = tree_state->quota = book_.QuotaOf(pod);
-  state.Write(kTreeState, std::move(tree_state));
+  auto owned_state = std::make_unique<TreeState>();
+  TreeState& tree_state = *owned_state;
+  state.Write(kTreeState, std::move(owned_state));
+  const std::optional<QuotaId> quota = tree_state.quota = book_.QuotaOf(pod);
   if (!quota.has_value()) return Status::Success();
   book_.OnPending(pod);  // it may have waited before there was a tree
   const QuotaBook::WithoutNomination without_nomination(book_, pod);
@@ -239,7 +246,12 @@ Status CapacityScheduling::PreFilterInTree(CycleState& state, const PodInfo& pod
         line.QuantityOf(ClampToInt64(beyond->limit)).ToString(), " ", line.ToString(), "; needs ",
         line.QuantityOf(beyond->needed).ToString(), ", and the pod is not preemptible"));
   }
-  return NarrowByLines(pod, *quota, nodes, result);
+  std::vector<NodeRow> without_room;
+  Status narrowed = NarrowByLines(pod, *quota, nodes, result, without_room);
+  if (result.node_names.has_value()) {
+    tree_state.without_room = std::make_shared<std::vector<NodeRow>>(std::move(without_room));
+  }
+  return narrowed;
 }
 
 // The first line of which a pod that nobody may evict would have more than its quota's min.
@@ -274,9 +286,11 @@ std::vector<QuotaTree::Shortage> CapacityScheduling::ShortLines(const PodInfo& p
   return found;
 }
 
-// Leaves out nodes on which the pod would be charged a line that has no room.
+// Leaves out nodes on which the pod would be charged a line that has no room; those that it may run
+// on otherwise are `without_room`.
 Status CapacityScheduling::NarrowByLines(const PodInfo& pod, QuotaId quota, const NodeTable& nodes,
-                                         PreFilterResult& result) {
+                                         PreFilterResult& result,
+                                         std::vector<NodeRow>& without_room) {
   const QuotaTree& tree = book_.tree();
   const std::vector<QuotaTree::Shortage> short_lines = ShortLines(pod, quota);
   if (short_lines.empty()) return Status::Success();
@@ -285,7 +299,10 @@ Status CapacityScheduling::NarrowByLines(const PodInfo& pod, QuotaId quota, cons
     const NodeInfo& node = nodes.node(row);
     const bool is_covered = absl::c_any_of(
         short_lines, [&](const auto& of) { return tree.lines()[of.line].Covers(node.labels()); });
-    if (!is_covered && pod.required_node_affinity().Matches(node.labels(), node.name())) {
+    if (!pod.required_node_affinity().Matches(node.labels(), node.name())) continue;
+    if (is_covered) {
+      without_room.push_back(row);
+    } else {
       result.node_names->insert(node.name());
     }
   }
@@ -312,7 +329,8 @@ Status CapacityScheduling::BeginTrial(const CycleState& state,
 Status CapacityScheduling::PostFilterInTree(CycleState& state, const PodInfo& pod,
                                             const NodeStatuses& statuses,
                                             PostFilterResult& result) {
-  const std::optional<QuotaId> quota = state.Find(kTreeState)->quota;
+  const TreeState& tree_state = *state.Find(kTreeState);
+  const std::optional<QuotaId> quota = tree_state.quota;
   if (!quota.has_value()) {
     return preemption_.Run(rules_without_quota_, state, pod, statuses, result);
   }
@@ -333,8 +351,14 @@ Status CapacityScheduling::PostFilterInTree(CycleState& state, const PodInfo& po
   } else {
     units = std::make_unique<TreeVictims>(book_, handle_, trial.VictimQuotas());
   }
-  return PlanVictims({handle_, state, pod, statuses, preemption_.budgets(), book_, trial, *units},
-                     result);
+  std::vector<NodeRow> rows = statuses.RowsWith(Code::kUnschedulable);
+  if (tree_state.without_room != nullptr) {
+    std::vector<NodeRow> all;
+    absl::c_set_union(rows, *tree_state.without_room, std::back_inserter(all));
+    rows = std::move(all);
+  }
+  return PlanVictims(
+      {handle_, state, pod, std::move(rows), preemption_.budgets(), book_, trial, *units}, result);
 }
 
 void CapacityScheduling::ExplainInTree(const PodInfo& pod, WaitingFor& waiting) const {

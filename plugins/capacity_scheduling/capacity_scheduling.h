@@ -164,7 +164,7 @@ class CapacityScheduling final : public Plugin,
                                                const LineAmounts& charge) const;
   std::vector<QuotaTree::Shortage> ShortLines(const PodInfo& pod, QuotaId quota) const;
   Status NarrowByLines(const PodInfo& pod, QuotaId quota, const NodeTable& nodes,
-                       PreFilterResult& result);
+                       PreFilterResult& result, std::vector<NodeRow>& without_room);
   Status PostFilterInTree(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
                           PostFilterResult& result);
   // A pod may be seen on its node before its claims are: it is charged for these when they are

@@ -3,6 +3,7 @@
 #include "plugins/capacity_scheduling/quota_book.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -19,7 +20,7 @@ namespace {
 constexpr absl::string_view kCheckpointTime = "scheduling.berth.dev/checkpoint-time";
 constexpr size_t kMostShapes = 4096;  // that are kept
 
-// Of devices by class, which selectors would have to tell: such a line is limited by quotas alone.
+// More than any quota says.
 constexpr int64_t kUnknownCapacity = int64_t{1} << 40;
 
 bool AsksForGpuParts(const PodInfo& pod) {
@@ -157,17 +158,34 @@ void QuotaBook::FollowNodes() {
     all.gpu_milli = GpuMilliOf(node.allocatable());
     for (size_t i = 0; i < capacity.size(); ++i) {
       const QuotaLine& line = tree_.lines()[i];
-      if (line.counts == QuotaLine::Counts::kResource && CountsClaimedDevices(line.resource)) {
-        capacity[i] = kUnknownCapacity;
-        continue;
-      }
-      if (!line.Covers(node.labels())) continue;
       capacity[i] =
-          SaturatingAdd(capacity[i], line.counts == QuotaLine::Counts::kPods ? node.allowed_pods()
-                                                                             : all.Of(line));
+          line.has_known_capacity()
+              ? SaturatingAdd(capacity[i], line.OfNode(node.labels(), all, node.allowed_pods()))
+              : kUnknownCapacity;
     }
   }
   for (size_t i = 0; i < capacity.size(); ++i) tree_.SetCapacity(static_cast<int>(i), capacity[i]);
+  FindKindsOfNodes();
+}
+
+void QuotaBook::FindKindsOfNodes() {
+  kinds_of_nodes_ = 1;
+  kind_of_row_.clear();
+  std::vector<QuotaLine> of_some_nodes;
+  absl::c_copy_if(tree_.lines(), std::back_inserter(of_some_nodes),
+                  [](const QuotaLine& line) { return line.of_some_nodes(); });
+  if (of_some_nodes.empty()) return;
+  const NodeTable& nodes = handle_.nodes();
+  absl::flat_hash_map<std::vector<bool>, int> kinds;  // by which of the lines cover the node
+  for (NodeRow row = 0; row < nodes.size(); ++row) {
+    std::vector<bool> covering;
+    for (const QuotaLine& line : of_some_nodes) {
+      covering.push_back(line.Covers(nodes.node(row).labels()));
+    }
+    const int next = static_cast<int>(kinds.size());
+    kind_of_row_.push_back(kinds.try_emplace(std::move(covering), next).first->second);
+  }
+  kinds_of_nodes_ = std::max(1, static_cast<int>(kinds.size()));
 }
 
 // Those on nodes whose nominations changed.

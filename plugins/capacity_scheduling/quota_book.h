@@ -83,6 +83,11 @@ class QuotaBook {
     return tree_.ChargeOf(RequestOf(pod), node);
   }
 
+  // Nodes of one kind are covered by the same lines, so that a pod is charged the same on each.
+  // Kinds are numbered from 0; as of the last Refresh().
+  int kinds_of_nodes() const { return kinds_of_nodes_; }
+  int KindOf(NodeRow row) const { return kind_of_row_.empty() ? 0 : kind_of_row_[row]; }
+
   void OnAssigned(const PodInfo& pod, const NodeInfo& node);
   void OnUnassigned(const PodInfo& pod, const NodeInfo& node);
   void OnPending(const PodInfo& pod);
@@ -139,6 +144,7 @@ class QuotaBook {
   bool ReadTree();
   void Rebuild(std::vector<QuotaSpec> specs);
   void FollowNodes();
+  void FindKindsOfNodes();
   void FollowNominations();
   void FollowAllNominations();
   void Promise(const PodInfo& pod, Symbol node_name);
@@ -169,6 +175,8 @@ class QuotaBook {
   absl::flat_hash_map<Symbol, std::vector<IdentityPtr>> promised_on_;  // by node
   std::optional<uint64_t> nominator_version_;
   std::optional<uint64_t> nodes_version_;
+  int kinds_of_nodes_ = 1;
+  std::vector<int> kind_of_row_;  // empty: all are of one
 
   mutable absl::flat_hash_map<const void*, Shape> shapes_;
   mutable absl::flat_hash_map<const void*, Belonging> belongings_;

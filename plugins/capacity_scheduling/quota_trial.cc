@@ -14,19 +14,21 @@
 namespace berth {
 QuotaTrial::QuotaTrial(QuotaBook& book, Handle& handle, QuotaId quota,
                        absl::Span<const PodInfo* const> preemptors)
-    : book_(book), handle_(handle), rule_(book.tree(), handle.clock().Now()) {
+    : book_(book),
+      handle_(handle),
+      first_(*preemptors.front()),
+      rule_(book.tree(), handle.clock().Now()) {
   const QuotaTree& tree = book_.tree();
   taker_.quota = quota;
-  taker_.priority = preemptors.front()->priority();
-  taker_.creation_time = preemptors.front()->creation_time();
+  taker_.priority = first_.priority();
+  taker_.creation_time = first_.creation_time();
   for (const PodInfo* pod : preemptors) {
     // Others are of other quotas, or charged already.
-    const bool counts = pod == preemptors.front() ||
-                        (book_.QuotaOf(*pod) == quota && !book_.IsPromised(*pod->identity()));
-    if (!counts) continue;
-    asked_.push_back(book_.RequestOf(*pod));
-    AddAmounts(tree.ChargeOf(asked_.back(), nullptr), taker_.request);
+    const bool counts =
+        pod == &first_ || (book_.QuotaOf(*pod) == quota && !book_.IsPromised(*pod->identity()));
+    if (counts) asked_.push_back(book_.RequestOf(*pod));
   }
+  taker_.request = AskedOn(nullptr);
   request_ = tree.ChargeOf(asked_.front(), nullptr);
   constexpr __int128 kMost = std::numeric_limits<int64_t>::max();
   for (const auto& [where, sum] : book_.leaving()) {
@@ -68,11 +70,38 @@ bool QuotaTrial::PlaceOn(const LabelSet& node) {
   if (!any_of_some_nodes) return false;
   const LineAmounts before = std::move(request_);
   request_ = book_.tree().ChargeOf(asked_.front(), &node);
-  taker_.request.clear();
-  for (const PodAmounts& amounts : asked_) {
-    AddAmounts(book_.tree().ChargeOf(amounts, &node), taker_.request);
-  }
+  taker_.request = AskedOn(&node);
   return request_ != before;
+}
+
+LineAmounts QuotaTrial::AskedOn(const LabelSet* node) const {
+  LineAmounts asked;
+  for (const PodAmounts& amounts : asked_) {
+    AddAmounts(book_.tree().ChargeOf(amounts, node), asked);
+  }
+  return asked;
+}
+
+std::vector<QuotaTaker> QuotaTrial::TakersByNode() const {
+  std::vector<QuotaTaker> takers;
+  const NodeTable& nodes = handle_.nodes();
+  const int kinds = book_.kinds_of_nodes();
+  std::vector<bool> is_known(kinds, false);
+  int known = 0;
+  for (NodeRow row = 0; row < nodes.size() && known < kinds; ++row) {
+    const int kind = book_.KindOf(row);
+    if (is_known[kind]) continue;
+    const NodeInfo& node = nodes.node(row);
+    if (kinds > 1 && !first_.required_node_affinity().Matches(node.labels(), node.name())) continue;
+    ++known;
+    is_known[kind] = true;
+    QuotaTaker taker = taker_;
+    taker.request = AskedOn(&node.labels());
+    const bool is_new = absl::c_none_of(
+        takers, [&](const QuotaTaker& other) { return other.request == taker.request; });
+    if (is_new) takers.push_back(std::move(taker));
+  }
+  return takers;
 }
 
 std::optional<QuotaHolder> QuotaTrial::HolderOf(const VictimUnit& unit) const {
@@ -109,10 +138,16 @@ VictimTrial::Verdict QuotaTrial::MayEvict(const VictimUnit& unit) const {
 }
 
 Status QuotaTrial::WhyNobody() const {
-  const TakingVerdict verdict = rule_.WhyNotReclaim(taker_);
-  if (verdict.ok()) return VictimTrial::WhyNobody();
+  TakingVerdict why;
+  for (const QuotaTaker& taker : TakersByNode()) {
+    const TakingVerdict verdict = rule_.WhyNotReclaim(taker);
+    if (verdict.ok()) return VictimTrial::WhyNobody();
+    // One with numbers says more.
+    if (why.ok() || why.line < 0) why = verdict;
+  }
+  if (why.ok()) return VictimTrial::WhyNobody();
   return Status::Unschedulable(
-      absl::StrCat("no pod may be evicted for it: ", verdict.ToString(book_.tree())));
+      absl::StrCat("no pod may be evicted for it: ", why.ToString(book_.tree())));
 }
 
 Status QuotaTrial::HasRoom() const {
@@ -124,22 +159,29 @@ Status QuotaTrial::HasRoom() const {
 std::vector<QuotaId> QuotaTrial::VictimQuotas() const {
   const QuotaTree& tree = book_.tree();
   std::vector<std::tuple<int, int64_t, QuotaId>> ranked;
-  const bool may_reclaim = rule_.MayReclaim(taker_);
+  const std::vector<QuotaTaker> takers = TakersByNode();
+  const bool may_reclaim =
+      absl::c_any_of(takers, [&](const QuotaTaker& taker) { return rule_.MayReclaim(taker); });
   for (QuotaId quota = 1; quota < tree.size(); ++quota) {
     if (quota != taker_.quota && !may_reclaim) continue;
     const QuotaBook::Charges& charges = book_.ChargesOf(quota);
-    if (charges.empty() || !rule_.MayGive(taker_, quota)) continue;
+    if (charges.empty()) continue;
+    const bool may_give = absl::c_any_of(
+        takers, [&](const QuotaTaker& taker) { return rule_.MayGive(taker, quota); });
+    if (!may_give) continue;
     // Of its own quota nobody goes who is as important.
     const bool only_lower =
         quota == taker_.quota && tree.spec(quota).preemption == QuotaPreemption::kLowerPriority;
     if (only_lower && charges.begin()->first.priority >= taker_.priority) continue;
     const QuotaTree::Branches branches = tree.BranchesOf(taker_.quota, quota);
     int64_t borrowed = 0;  // in millionths of what the cluster has
-    for (const auto& [line, amount] : taker_.request) {
-      const __int128 whole = std::max<__int128>(1, tree.guarantee(QuotaTree::kCluster, line));
-      borrowed = std::max(
-          borrowed, static_cast<int64_t>(std::min<__int128>(
-                        int64_t{1} << 60, tree.borrowed(branches.b, line) * 1'000'000 / whole)));
+    for (const QuotaTaker& taker : takers) {
+      for (const auto& [line, amount] : taker.request) {
+        const __int128 whole = std::max<__int128>(1, tree.guarantee(QuotaTree::kCluster, line));
+        borrowed = std::max(
+            borrowed, static_cast<int64_t>(std::min<__int128>(
+                          int64_t{1} << 60, tree.borrowed(branches.b, line) * 1'000'000 / whole)));
+      }
     }
     ranked.push_back({-tree.depth(branches.ancestor), -borrowed, quota});
   }

@@ -49,6 +49,11 @@ class QuotaTrial final : public VictimTrial {
     LineAmounts amounts;
     int sign;
   };
+  // What the preemptors ask for on a node with these labels; null: on one that no line is limited
+  // to.
+  LineAmounts AskedOn(const LabelSet* node) const;
+  // The preemptors on nodes of each kind, if the first may run on one of them; none twice.
+  std::vector<QuotaTaker> TakersByNode() const;
   // What the pods of a unit hold; absent if one of them is not charged.
   std::optional<QuotaHolder> HolderOf(const VictimUnit& unit) const;
   void Move(const VictimUnit& unit, bool gone);
@@ -56,7 +61,8 @@ class QuotaTrial final : public VictimTrial {
 
   QuotaBook& book_;
   Handle& handle_;
-  QuotaTaker taker_;               // all of them
+  const PodInfo& first_;
+  QuotaTaker taker_;               // all of them, where the first was placed last
   LineAmounts request_;            // of the first
   std::vector<PodAmounts> asked_;  // by preemptor
   TakingRule rule_;

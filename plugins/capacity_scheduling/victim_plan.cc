@@ -75,29 +75,33 @@ struct Site {
 class Planner {
  public:
   explicit Planner(const VictimQuery& query)
-      : query_(query),
-        nodes_(query.handle.nodes()),
-        units_(query.units),
-        rows_(query.statuses.RowsWith(Code::kUnschedulable)) {}
+      : query_(query), nodes_(query.handle.nodes()), units_(query.units), rows_(query.rows) {}
 
   Status Plan(PostFilterResult& result) {
     FindFreeRows();
     Status last = Status::Success();
     // Where it may only have to wait for who leaves, before anybody else has to go.
     for (const More more : {More::kNo, More::kYes}) {
-      without_room_ = 0;
+      without_room_.assign(query_.book.kinds_of_nodes(), 0);
       for (const NodeRow row : free_rows_) {
+        if (IsHopeless(row)) continue;
         last = TryOn({.row = row}, more, result);
         if (last.ok() || waits_) return last;
-        if (without_room_ == kMostWithoutRoom) break;
       }
     }
-    if (without_room_ < kMostWithoutRoom && TryWhereEvictingHelps(last, result)) return last;
+    if (TryWhereEvictingHelps(last, result)) return last;
     return WhyNot(std::move(last), result);
   }
 
  private:
   // --- Nodes ---
+
+  // Room in quotas differs between nodes of one kind by nothing but who has to go for room on the
+  // node.
+  bool IsHopeless(NodeRow row) const {
+    constexpr int kMostWithoutRoom = 16;
+    return without_room_[query_.book.KindOf(row)] >= kMostWithoutRoom;
+  }
 
   // Splits the rows: those where nobody has to go for room on the node, and those where somebody
   // has; and how many pods have to go at least on any of these.
@@ -155,19 +159,18 @@ class Planner {
       if (!best.has_value()) return false;
       last = TryOn(*best, More::kYes, result);
       if (last.ok() || waits_) return true;
-      if (without_room_ == kMostWithoutRoom) return false;
       tried = best->row;
     }
     std::vector<Site> sites;
     for (const NodeRow row : rows_) {
-      if (!needs_victims_[row] || row == tried) continue;
+      if (!needs_victims_[row] || IsHopeless(row) || row == tried) continue;
       if (std::optional<Site> site = Weigh(row)) sites.push_back(*std::move(site));
     }
     absl::c_sort(sites, [this](const Site& a, const Site& b) { return IsBetter(a, b); });
     for (const Site& site : sites) {
+      if (IsHopeless(site.row)) continue;
       last = TryOn(site, More::kYes, result);
       if (last.ok() || waits_) return true;
-      if (without_room_ == kMostWithoutRoom) return false;
     }
     return false;
   }
@@ -182,8 +185,13 @@ class Planner {
   // and weighs the nodes that it comes to, until no node with later units alone can be better.
   std::optional<Site> BestSite() {
     std::optional<Site> best;
-    std::vector<bool> is_open = needs_victims_;
-    for (int position = 0;; ++position) {
+    std::vector<bool> is_open(nodes_.size(), false);
+    bool any_open = false;
+    for (const NodeRow row : rows_) {
+      is_open[row] = needs_victims_[row] && !IsHopeless(row);
+      any_open |= is_open[row];
+    }
+    for (int position = 0; any_open; ++position) {
       const int unit = units_.At(position);
       if (unit < 0) return best;
       if (best.has_value()) {
@@ -205,6 +213,7 @@ class Planner {
         }
       }
     }
+    return best;
   }
 
   // Whom it would cost; nothing if evicting does not help there.
@@ -290,7 +299,7 @@ class Planner {
     for (const int unit : site.units) evict(unit);
     Status room = query_.trial.HasRoom();
     if (may_be_more == More::kNo && !room.ok()) {
-      ++without_room_;
+      ++without_room_[query_.book.KindOf(site.row)];
       return room;
     }
     Status fits = Filter(original, gone);
@@ -307,7 +316,7 @@ class Planner {
       if (unit < 0) break;
       if (evict(unit)) room = query_.trial.HasRoom();
     }
-    without_room_ += room.ok() ? 0 : 1;
+    without_room_[query_.book.KindOf(site.row)] += room.ok() ? 0 : 1;
     return room;
   }
 
@@ -421,16 +430,14 @@ class Planner {
   const VictimQuery& query_;
   const NodeTable& nodes_;
   VictimList& units_;
-  const std::vector<NodeRow> rows_;       // in row order
+  const std::vector<NodeRow>& rows_;      // in row order
   std::vector<NodeRow> free_rows_;        // of these, where nobody has to go
   std::vector<bool> needs_victims_;       // by row
   int64_t least_pods_ = 0;                // that go where somebody has to
   absl::flat_hash_map<int, bool> legal_;  // by unit, on the node of the last PlaceOn()
   absl::Time retry_at_ = absl::InfiniteFuture();
-  bool waits_ = false;    // nobody else has to go
-  int without_room_ = 0;  // sites for which the quotas had no room
-  // Room in quotas differs between sites by lines of some nodes alone.
-  static constexpr int kMostWithoutRoom = 16;
+  bool waits_ = false;             // nobody else has to go
+  std::vector<int> without_room_;  // sites for which the quotas had no room, by kind of node
 };
 
 }  // namespace

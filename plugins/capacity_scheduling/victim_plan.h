@@ -3,6 +3,9 @@
 #ifndef BERTH_PLUGINS_CAPACITY_SCHEDULING_VICTIM_PLAN_H_
 #define BERTH_PLUGINS_CAPACITY_SCHEDULING_VICTIM_PLAN_H_
 
+#include <vector>
+
+#include "berth/columns/node_table.h"
 #include "berth/framework/cycle_state.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/postfilter.h"
@@ -18,7 +21,7 @@ struct VictimQuery {
   Handle& handle;
   const CycleState& state;
   const PodInfo& pod;
-  const NodeStatuses& statuses;
+  std::vector<NodeRow> rows;  // where evicting might help, in row order
   const DisruptionBudgets& budgets;
   const QuotaBook& book;  // for who is leaving
   VictimTrial& trial;
