@@ -107,6 +107,7 @@ Status CapacityScheduling::PreFilter(CycleState& state, const PodInfo& pod, cons
   const uint64_t tree_before = book_.tree_version();
   book_.Refresh();
   if (book_.tree_version() != tree_before) status_.Touch();
+  warnings_.Look();
   if (book_.has_tree()) return PreFilterInTree(state, pod, nodes, result);
   ledger_.Refresh(handle_.objects());
   auto owned_state = std::make_unique<QuotaState>();

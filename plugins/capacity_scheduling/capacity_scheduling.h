@@ -31,6 +31,7 @@
 #include "plugins/capacity_scheduling/quota_ledger.h"
 #include "plugins/capacity_scheduling/quota_rules.h"
 #include "plugins/capacity_scheduling/quota_status.h"
+#include "plugins/capacity_scheduling/quota_warnings.h"
 
 namespace berth {
 
@@ -59,7 +60,8 @@ class CapacityScheduling final : public Plugin,
         book_(handle),
         rules_without_quota_(handle, book_),
         preemption_(handle),
-        status_(handle, book_, kName) {
+        status_(handle, book_, kName),
+        warnings_(handle, kName) {
     ledger_.CountClaimsIn(handle.objects());
   }
 
@@ -102,7 +104,10 @@ class CapacityScheduling final : public Plugin,
     book_.OnGone(pod);
     status_.Touch();
   }
-  void OnSynced() override { status_.Begin(); }
+  void OnSynced() override {
+    status_.Begin();
+    warnings_.Begin();
+  }
 
   // A pod that goes or shrinks, and any change of a quota's min or max.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
@@ -182,6 +187,7 @@ class CapacityScheduling final : public Plugin,
   RulesWithoutQuota rules_without_quota_;
   Preemption preemption_;
   QuotaStatus status_;
+  QuotaWarnings warnings_;
   IdentityMap<Symbol, ByUid> missing_claims_;  // nodes of pods
   uint64_t claims_version_ = 0;
 };
