@@ -77,6 +77,24 @@ TEST(QuotaLine, IsReadAndWritten) {
   EXPECT_FALSE(QuotaLine::Parse("pods{rack=a}")->Covers(node));
 }
 
+TEST(QuotaLine, NodesSayWhatTheyHaveOfIt) {
+  PodAmounts node;
+  node.resources.Set(ResourceIdOf("nvidia.com/gpu"), 4);
+  node.gpu_milli = 4000;
+  const LabelSet labels = {{"nvidia.com/gpu.product", "H100"}};
+  const auto of_node = [&](absl::string_view line) {
+    return QuotaLine::Parse(line)->OfNode(labels, node, 110);
+  };
+  EXPECT_EQ(of_node("nvidia.com/gpu"), 4);
+  EXPECT_EQ(of_node("gpu{model=H100}"), 4000);
+  EXPECT_EQ(of_node("gpu{model=A100}"), 0);
+  EXPECT_EQ(of_node("pods"), 110);
+  for (const absl::string_view line : {"cpu", "pods", "gpu", "example.com/devices"}) {
+    EXPECT_TRUE(QuotaLine::Parse(line)->has_known_capacity()) << line;
+  }
+  EXPECT_FALSE(QuotaLine::Parse("gpu.deviceclass.resource.k8s.io/devices")->has_known_capacity());
+}
+
 TEST(QuotaTree, LendsAndBorrows) {
   Gpus quotas(
       {SpecBuilder("a").Min(10), SpecBuilder("b").Min(6).Lends(2), SpecBuilder("c").Borrows(3)},
