@@ -77,6 +77,41 @@ int64_t ClampToInt64(__int128 amount) {
                                                    std::numeric_limits<int64_t>::max()));
 }
 
+// Who has of the line more than it is guaranteed, the most first: "ClusterQuota a borrows 3,
+// ClusterQuota b 2". A quota below which somebody borrows stands for itself no more.
+std::string WhoBorrows(const QuotaTree& tree, int line) {
+  std::vector<std::pair<__int128, QuotaId>> borrowers;
+  for (QuotaId quota = QuotaTree::kCluster + 1; quota < tree.size(); ++quota) {
+    const bool somebody_below = absl::c_any_of(
+        tree.children(quota), [&](QuotaId child) { return tree.borrowed(child, line) > 0; });
+    if (tree.borrowed(quota, line) > 0 && !somebody_below) {
+      borrowers.emplace_back(-tree.borrowed(quota, line), quota);
+    }
+  }
+  absl::c_sort(borrowers);
+  constexpr size_t kMost = 3;
+  std::string text;
+  for (size_t i = 0; i < std::min(kMost, borrowers.size()); ++i) {
+    const auto& [minus_borrowed, quota] = borrowers[i];
+    const Quantity amount = tree.lines()[line].QuantityOf(ClampToInt64(-minus_borrowed));
+    absl::StrAppend(&text, i == 0 ? "" : ", ", tree.spec(quota).subject(),
+                    i == 0 ? " borrows " : " ", amount.ToString());
+  }
+  if (borrowers.size() > kMost) {
+    absl::StrAppend(&text, ", and ", borrowers.size() - kMost, " others");
+  }
+  return text;
+}
+
+// The shortage, and who has what would be left.
+std::string ToldInFull(const QuotaTree& tree, const QuotaTree::Shortage& shortage) {
+  std::string text = tree.ToString(shortage);
+  if (shortage.kind != QuotaTree::Shortage::Kind::kBorrowed) return text;
+  const std::string borrowers = WhoBorrows(tree, shortage.line);
+  if (!borrowers.empty()) absl::StrAppend(&text, "; ", borrowers);
+  return text;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Plugin>> CapacityScheduling::Create(const PluginArgs&,
@@ -237,15 +272,12 @@ Status CapacityScheduling::PreFilterInTree(CycleState& state, const PodInfo& pod
   const QuotaTree& tree = book_.tree();
   const LineAmounts charge = book_.ChargeOf(pod, nullptr);
   if (const auto shortage = tree.FindShortage(*quota, charge)) {
-    return Status::Unschedulable(tree.ToString(*shortage));
+    // Who borrows changes often: conditions of pods do not follow that.
+    return Status::Unschedulable(state.for_explanation() ? ToldInFull(tree, *shortage)
+                                                         : tree.ToString(*shortage));
   }
-  if (const auto beyond = BeyondMin(pod, *quota, charge)) {
-    const QuotaLine& line = tree.lines()[beyond->line];
-    return Status::Unschedulable(absl::StrCat(
-        tree.spec(*quota).subject(), " uses ",
-        line.QuantityOf(ClampToInt64(beyond->used)).ToString(), " of its min, ",
-        line.QuantityOf(ClampToInt64(beyond->limit)).ToString(), " ", line.ToString(), "; needs ",
-        line.QuantityOf(beyond->needed).ToString(), ", and the pod is not preemptible"));
+  if (const auto beyond = book_.BeyondMin(pod, *quota, charge)) {
+    return Status::Unschedulable(book_.ToString(*beyond));
   }
   std::vector<NodeRow> without_room;
   Status narrowed = NarrowByLines(pod, *quota, nodes, result, without_room);
@@ -253,21 +285,6 @@ Status CapacityScheduling::PreFilterInTree(CycleState& state, const PodInfo& pod
     tree_state.without_room = std::make_shared<std::vector<NodeRow>>(std::move(without_room));
   }
   return narrowed;
-}
-
-// The first line of which a pod that nobody may evict would have more than its quota's min.
-std::optional<QuotaTree::Shortage> CapacityScheduling::BeyondMin(const PodInfo& pod, QuotaId quota,
-                                                                 const LineAmounts& charge) const {
-  const Symbol* const preemptible = pod.labels().Find(kPreemptibleLabel);
-  if (preemptible == nullptr || preemptible->view() != "false") return std::nullopt;
-  const QuotaTree& tree = book_.tree();
-  for (const auto& [line, amount] : charge) {
-    const __int128 used = tree.used(quota, line), min = tree.guarantee(quota, line);
-    if (!tree.Concerns(quota, line) || used + amount <= min) continue;
-    return QuotaTree::Shortage{
-        .quota = quota, .line = line, .needed = amount, .used = used, .limit = min};
-  }
-  return std::nullopt;
 }
 
 // The lines of some nodes of which the pod would be charged more than there is, where it runs on
@@ -372,7 +389,7 @@ void CapacityScheduling::ExplainInTree(const PodInfo& pod, WaitingFor& waiting) 
   auto shortage = tree.FindShortage(*quota, charge);
   bool is_beyond_min = false;
   if (!shortage.has_value()) {
-    shortage = BeyondMin(pod, *quota, charge);
+    shortage = book_.BeyondMin(pod, *quota, charge);
     is_beyond_min = shortage.has_value();
   }
   if (!shortage.has_value()) {
@@ -387,7 +404,11 @@ void CapacityScheduling::ExplainInTree(const PodInfo& pod, WaitingFor& waiting) 
   waiting.needed = (shortage->needed + unit - 1) / unit;
   waiting.quota_used = ClampToInt64(shortage->used) / unit;
   waiting.quota_limit = ClampToInt64(shortage->limit) / unit;
-  if (shortage->kind == QuotaTree::Shortage::Kind::kBorrowed && !is_beyond_min) return;
+  if (shortage->kind == QuotaTree::Shortage::Kind::kBorrowed && !is_beyond_min) {
+    const std::string borrowers = WhoBorrows(tree, shortage->line);
+    if (!borrowers.empty()) absl::StrAppend(&waiting.detail, "; ", borrowers);
+    return;
+  }
   waiting.quota = tree.spec(shortage->quota).subject();
   if (!is_beyond_min) waiting.reason = WaitingReason::kQuotaMax;
   if (shortage->needed > shortage->limit) waiting.reason = WaitingReason::kQuotaMisconfigured;

@@ -165,8 +165,6 @@ class CapacityScheduling final : public Plugin,
                        const NodeStatuses& statuses, Status not_on_one, PostFilterResult& result);
   Status PreFilterInTree(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                          PreFilterResult& result);
-  std::optional<QuotaTree::Shortage> BeyondMin(const PodInfo& pod, QuotaId quota,
-                                               const LineAmounts& charge) const;
   std::vector<QuotaTree::Shortage> ShortLines(const PodInfo& pod, QuotaId quota) const;
   Status NarrowByLines(const PodInfo& pod, QuotaId quota, const NodeTable& nodes,
                        PreFilterResult& result, std::vector<NodeRow>& without_room);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
 #include "berth/api/amounts.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/time.h"
@@ -310,6 +311,28 @@ std::optional<QuotaId> QuotaBook::FindQuota(const PodInfo& pod) const {
   if (oldest.has_value()) return oldest;
   const auto elastic = elastic_.find(own);
   return elastic == elastic_.end() ? std::nullopt : std::optional<QuotaId>(elastic->second);
+}
+
+std::optional<QuotaTree::Shortage> QuotaBook::BeyondMin(const PodInfo& pod, QuotaId quota,
+                                                        const LineAmounts& charge) const {
+  if (IsPreemptible(pod)) return std::nullopt;
+  for (const auto& [line, amount] : charge) {
+    const __int128 used = tree_.used(quota, line), min = tree_.guarantee(quota, line);
+    if (!tree_.Concerns(quota, line) || used + amount <= min) continue;
+    return QuotaTree::Shortage{
+        .quota = quota, .line = line, .needed = amount, .used = used, .limit = min};
+  }
+  return std::nullopt;
+}
+
+std::string QuotaBook::ToString(const QuotaTree::Shortage& beyond_min) const {
+  const QuotaLine& line = tree_.lines()[beyond_min.line];
+  const auto text = [&](__int128 amount) {
+    return line.QuantityOf(static_cast<int64_t>(amount)).ToString();
+  };
+  return absl::StrCat(tree_.spec(beyond_min.quota).subject(), " uses ", text(beyond_min.used),
+                      " of its min, ", text(beyond_min.limit), " ", line.ToString(), "; needs ",
+                      text(beyond_min.needed), ", and the pod is not preemptible");
 }
 
 // --- Pods ---

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -87,6 +88,12 @@ class QuotaBook {
   // Kinds are numbered from 0; as of the last Refresh().
   int kinds_of_nodes() const { return kinds_of_nodes_; }
   int KindOf(NodeRow row) const { return kind_of_row_.empty() ? 0 : kind_of_row_[row]; }
+
+  // The first line of which a pod that nobody may evict would have more than its quota's min: such
+  // a one starts only within it.
+  std::optional<QuotaTree::Shortage> BeyondMin(const PodInfo& pod, QuotaId quota,
+                                               const LineAmounts& charge) const;
+  std::string ToString(const QuotaTree::Shortage& beyond_min) const;
 
   void OnAssigned(const PodInfo& pod, const NodeInfo& node);
   void OnUnassigned(const PodInfo& pod, const NodeInfo& node);

@@ -141,7 +141,7 @@ Status QuotaTrial::WhyNobody() const {
   TakingVerdict why;
   for (const QuotaTaker& taker : TakersByNode()) {
     const TakingVerdict verdict = rule_.WhyNotReclaim(taker);
-    if (verdict.ok()) return VictimTrial::WhyNobody();
+    if (verdict.ok()) return WhyNobodyGives(taker);
     // One with numbers says more.
     if (why.ok() || why.line < 0) why = verdict;
   }
@@ -150,10 +150,36 @@ Status QuotaTrial::WhyNobody() const {
       absl::StrCat("no pod may be evicted for it: ", why.ToString(book_.tree())));
 }
 
+// Somebody may have what is asked for and not name it: then it is nobody's.
+Status QuotaTrial::WhyNobodyGives(const QuotaTaker& taker) const {
+  const QuotaTree& tree = book_.tree();
+  for (const auto& [line, amount] : taker.request) {
+    if (!tree.Concerns(taker.quota, line)) continue;
+    QuotaId most = QuotaTree::kCluster;
+    for (QuotaId quota = 1; quota < tree.size(); ++quota) {
+      if (tree.Concerns(quota, line) || tree.used(quota, line) <= 0) continue;
+      if (most == QuotaTree::kCluster || tree.used(quota, line) > tree.used(most, line)) {
+        most = quota;
+      }
+    }
+    if (most == QuotaTree::kCluster) continue;
+    const QuotaLine& of = tree.lines()[line];
+    return Status::Unschedulable(
+        absl::StrCat("no pod may be evicted for it: ", tree.spec(most).subject(), " uses ",
+                     of.QuantityOf(static_cast<int64_t>(tree.used(most, line))).ToString(), " ",
+                     of.ToString(), ", which neither it nor a quota above it names"));
+  }
+  return VictimTrial::WhyNobody();
+}
+
 Status QuotaTrial::HasRoom() const {
-  const auto shortage = book_.tree().FindShortage(taker_.quota, request_);
-  if (!shortage.has_value()) return Status::Success();
-  return Status::Unschedulable(book_.tree().ToString(*shortage));
+  if (const auto shortage = book_.tree().FindShortage(taker_.quota, request_)) {
+    return Status::Unschedulable(book_.tree().ToString(*shortage));
+  }
+  if (const auto beyond = book_.BeyondMin(first_, taker_.quota, request_)) {
+    return Status::Unschedulable(book_.ToString(*beyond));
+  }
+  return Status::Success();
 }
 
 std::vector<QuotaId> QuotaTrial::VictimQuotas() const {

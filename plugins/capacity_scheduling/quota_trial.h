@@ -54,6 +54,7 @@ class QuotaTrial final : public VictimTrial {
   LineAmounts AskedOn(const LabelSet* node) const;
   // The preemptors on nodes of each kind, if the first may run on one of them; none twice.
   std::vector<QuotaTaker> TakersByNode() const;
+  Status WhyNobodyGives(const QuotaTaker& taker) const;
   // What the pods of a unit hold; absent if one of them is not charged.
   std::optional<QuotaHolder> HolderOf(const VictimUnit& unit) const;
   void Move(const VictimUnit& unit, bool gone);

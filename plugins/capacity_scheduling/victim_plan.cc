@@ -90,6 +90,7 @@ class Planner {
       }
     }
     if (TryWhereEvictingHelps(last, result)) return last;
+    if (is_order_to_blame_ && TryInAnyOrder(result)) return Status::Success();
     return WhyNot(std::move(last), result);
   }
 
@@ -289,6 +290,7 @@ class Planner {
       if (gone.contains(unit) || !IsLegal(unit)) return false;
       const VictimTrial::Verdict verdict = query_.trial.MayEvict(units_.unit(unit));
       if (!verdict.status.ok()) {
+        is_order_to_blame_ = true;
         retry_at_ = std::min(retry_at_, verdict.until);
         return false;
       }
@@ -319,6 +321,49 @@ class Planner {
     without_room_[query_.book.KindOf(site.row)] += room.ok() ? 0 : 1;
     return room;
   }
+
+  // --- In any order ---
+
+  // The first to go may leave their quota too little for others to go: two small ones go by the
+  // order, though it takes the large one that the quota would lose for a part of it. Tries the sets
+  // that the rules allow, one unit after the other, as many as the budget lasts.
+  bool TryInAnyOrder(PostFilterResult& result) {
+    int steps_left = kMostSteps;
+    for (const NodeRow row : rows_) {
+      if (steps_left <= 0) return false;
+      const NodeInfo& node = nodes_.node(row);
+      Deficit deficit = DeficitOf(row);
+      for (const int unit : units_.OnRow(row)) RemoveOn(node.name(), unit, deficit);
+      if (!deficit.met()) continue;
+      PlaceOn(row);
+      UnitSet gone(ByOrder{&units_});
+      std::set<std::vector<int>> seen;
+      const bool found =
+          Search(node, gone, seen, steps_left) && SpareOthers(node, gone, result).ok();
+      if (found) Fill(node, gone, result);
+      for (const int unit : gone) query_.trial.Spare(units_.unit(unit));
+      if (found) return true;
+    }
+    return false;
+  }
+
+  bool Search(const NodeInfo& node, UnitSet& gone, std::set<std::vector<int>>& seen,
+              int& steps_left) {
+    if (!seen.emplace(gone.begin(), gone.end()).second || --steps_left < 0) return false;
+    if (SumsHold(node, gone) && query_.trial.HasRoom().ok() && Filter(node, gone).ok()) return true;
+    for (int position = 0; position < kMostUnits && steps_left > 0; ++position) {
+      const int unit = units_.At(position);
+      if (unit < 0) break;
+      if (gone.contains(unit) || !query_.trial.MayEvict(units_.unit(unit)).status.ok()) continue;
+      query_.trial.Evict(units_.unit(unit));
+      gone.insert(unit);
+      if (Search(node, gone, seen, steps_left)) return true;
+      query_.trial.Spare(units_.unit(unit));
+      gone.erase(unit);
+    }
+    return false;
+  }
+  static constexpr int kMostSteps = 512, kMostUnits = 64;
 
   // The most important first, so that the least important stay evicted; those under an exhausted
   // budget before all others.
@@ -436,8 +481,9 @@ class Planner {
   int64_t least_pods_ = 0;                // that go where somebody has to
   absl::flat_hash_map<int, bool> legal_;  // by unit, on the node of the last PlaceOn()
   absl::Time retry_at_ = absl::InfiniteFuture();
-  bool waits_ = false;             // nobody else has to go
-  std::vector<int> without_room_;  // sites for which the quotas had no room, by kind of node
+  bool waits_ = false;              // nobody else has to go
+  bool is_order_to_blame_ = false;  // somebody might have gone, but not after others
+  std::vector<int> without_room_;   // sites for which the quotas had no room, by kind of node
 };
 
 }  // namespace
