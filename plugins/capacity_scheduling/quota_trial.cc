@@ -134,7 +134,7 @@ VictimTrial::Verdict QuotaTrial::MayEvict(const VictimUnit& unit) const {
   if (refused_.verdict != verdict) {
     refused_ = {verdict, Status::Unschedulable(verdict.ToString(book_.tree()))};
   }
-  return {refused_.status, verdict.until};
+  return {refused_.status, verdict.until, verdict.taking == Taking::kTakerAbove};
 }
 
 Status QuotaTrial::WhyNobody() const {
@@ -182,39 +182,75 @@ Status QuotaTrial::HasRoom() const {
   return Status::Success();
 }
 
+// Nearer quotas are asked first: where these give, the quota that they share with the taker may be
+// within its bound then, and so may take from quotas further away.
 std::vector<QuotaId> QuotaTrial::VictimQuotas() const {
   const QuotaTree& tree = book_.tree();
-  std::vector<std::tuple<int, int64_t, QuotaId>> ranked;
   const std::vector<QuotaTaker> takers = TakersByNode();
-  const bool may_reclaim =
-      absl::c_any_of(takers, [&](const QuotaTaker& taker) { return rule_.MayReclaim(taker); });
+  std::vector<std::pair<int, QuotaId>> by_distance;
   for (QuotaId quota = 1; quota < tree.size(); ++quota) {
-    if (quota != taker_.quota && !may_reclaim) continue;
-    const QuotaBook::Charges& charges = book_.ChargesOf(quota);
-    if (charges.empty()) continue;
-    const bool may_give = absl::c_any_of(
-        takers, [&](const QuotaTaker& taker) { return rule_.MayGive(taker, quota); });
-    if (!may_give) continue;
-    // Of its own quota nobody goes who is as important.
-    const bool only_lower =
-        quota == taker_.quota && tree.spec(quota).preemption == QuotaPreemption::kLowerPriority;
-    if (only_lower && charges.begin()->first.priority >= taker_.priority) continue;
-    const QuotaTree::Branches branches = tree.BranchesOf(taker_.quota, quota);
-    int64_t borrowed = 0;  // in millionths of what the cluster has
-    for (const QuotaTaker& taker : takers) {
-      for (const auto& [line, amount] : taker.request) {
-        const __int128 whole = std::max<__int128>(1, tree.guarantee(QuotaTree::kCluster, line));
-        borrowed = std::max(
-            borrowed, static_cast<int64_t>(std::min<__int128>(
-                          int64_t{1} << 60, tree.borrowed(branches.b, line) * 1'000'000 / whole)));
-      }
-    }
-    ranked.push_back({-tree.depth(branches.ancestor), -borrowed, quota});
+    if (book_.ChargesOf(quota).empty()) continue;
+    by_distance.emplace_back(-tree.depth(tree.BranchesOf(taker_.quota, quota).ancestor), quota);
   }
+  absl::c_sort(by_distance);
+  std::vector<std::tuple<int, int64_t, QuotaId>> ranked;
+  std::vector<std::pair<QuotaId, LineAmounts>> given;  // what-if
+  size_t asked = 0;
+  for (size_t begin = 0; begin < by_distance.size(); begin = asked) {
+    const int distance = by_distance[begin].first;
+    const size_t before = ranked.size();
+    for (; asked < by_distance.size() && by_distance[asked].first == distance; ++asked) {
+      const QuotaId quota = by_distance[asked].second;
+      if (MayGive(takers, quota)) ranked.push_back({distance, -Borrowed(takers, quota), quota});
+    }
+    const bool is_last = asked == by_distance.size();
+    for (size_t i = before; i < ranked.size() && !is_last; ++i) {
+      const QuotaId quota = std::get<2>(ranked[i]);
+      given.emplace_back(quota, OwnOf(quota));
+      book_.mutable_tree().Release(quota, given.back().second);
+    }
+  }
+  for (const auto& [quota, amounts] : given) book_.mutable_tree().Charge(quota, amounts);
   absl::c_sort(ranked);
   std::vector<QuotaId> quotas;
   for (const auto& [distance, borrowed, quota] : ranked) quotas.push_back(quota);
   return quotas;
+}
+
+bool QuotaTrial::MayGive(absl::Span<const QuotaTaker> takers, QuotaId quota) const {
+  // Of its own quota nobody goes who is as important.
+  const bool only_lower = quota == taker_.quota &&
+                          book_.tree().spec(quota).preemption == QuotaPreemption::kLowerPriority;
+  if (only_lower && book_.ChargesOf(quota).begin()->first.priority >= taker_.priority) return false;
+  return absl::c_any_of(takers, [&](const QuotaTaker& taker) {
+    return (quota == taker.quota || rule_.MayReclaim(taker)) && rule_.MayGive(taker, quota);
+  });
+}
+
+// Of the lines that are asked for, in millionths of what the cluster has.
+int64_t QuotaTrial::Borrowed(absl::Span<const QuotaTaker> takers, QuotaId quota) const {
+  const QuotaTree& tree = book_.tree();
+  const QuotaId side = tree.BranchesOf(taker_.quota, quota).b;
+  int64_t borrowed = 0;
+  for (const QuotaTaker& taker : takers) {
+    for (const auto& [line, amount] : taker.request) {
+      const __int128 whole = std::max<__int128>(1, tree.guarantee(QuotaTree::kCluster, line));
+      borrowed =
+          std::max(borrowed, static_cast<int64_t>(std::min<__int128>(
+                                 int64_t{1} << 60, tree.borrowed(side, line) * 1'000'000 / whole)));
+    }
+  }
+  return borrowed;
+}
+
+LineAmounts QuotaTrial::OwnOf(QuotaId quota) const {
+  LineAmounts own;
+  for (int line = 0; line < static_cast<int>(book_.tree().lines().size()); ++line) {
+    const __int128 amount =
+        std::min<__int128>(book_.tree().own(quota, line), std::numeric_limits<int64_t>::max());
+    if (amount > 0) own.emplace_back(line, static_cast<int64_t>(amount));
+  }
+  return own;
 }
 
 std::vector<VictimUnit> QuotaTrial::Units() const {

@@ -256,6 +256,7 @@ class Planner {
     if (is_new) {
       const VictimTrial::Verdict verdict = query_.trial.MayEvict(units_.unit(unit));
       legal->second = verdict.status.ok();
+      is_order_to_blame_ |= verdict.unless_others_go;
       if (!legal->second) retry_at_ = std::min(retry_at_, verdict.until);
     }
     return legal->second;
@@ -324,9 +325,10 @@ class Planner {
 
   // --- In any order ---
 
-  // The first to go may leave their quota too little for others to go: two small ones go by the
-  // order, though it takes the large one that the quota would lose for a part of it. Tries the sets
-  // that the rules allow, one unit after the other, as many as the budget lasts.
+  // Who goes first may leave the quota too little for others to go: two small ones go by the order,
+  // though it takes the large one that the quota would lose for a part of it. Or others may go only
+  // then, when a quota above the pod's is within its bound. Tries the sets that the rules allow,
+  // one unit after the other, as long as the budget lasts.
   bool TryInAnyOrder(PostFilterResult& result) {
     int steps_left = kMostSteps;
     for (const NodeRow row : rows_) {
@@ -338,8 +340,8 @@ class Planner {
       PlaceOn(row);
       UnitSet gone(ByOrder{&units_});
       std::set<std::vector<int>> seen;
-      const bool found =
-          Search(node, gone, seen, steps_left) && SpareOthers(node, gone, result).ok();
+      const bool found = Search(node, gone, seen, steps_left) &&
+                         SpareOthers(node, gone, result, Orders::kWeighed).ok();
       if (found) Fill(node, gone, result);
       for (const int unit : gone) query_.trial.Spare(units_.unit(unit));
       if (found) return true;
@@ -351,23 +353,49 @@ class Planner {
               int& steps_left) {
     if (!seen.emplace(gone.begin(), gone.end()).second || --steps_left < 0) return false;
     if (SumsHold(node, gone) && query_.trial.HasRoom().ok() && Filter(node, gone).ok()) return true;
-    for (int position = 0; position < kMostUnits && steps_left > 0; ++position) {
-      const int unit = units_.At(position);
-      if (unit < 0) break;
-      if (gone.contains(unit) || !query_.trial.MayEvict(units_.unit(unit)).status.ok()) continue;
+    const auto finds_with = [&](int unit) {
+      if (gone.contains(unit) || !query_.trial.MayEvict(units_.unit(unit)).status.ok())
+        return false;
       query_.trial.Evict(units_.unit(unit));
       gone.insert(unit);
       if (Search(node, gone, seen, steps_left)) return true;
       query_.trial.Spare(units_.unit(unit));
       gone.erase(unit);
+      return false;
+    };
+    for (const int unit : units_.OnRow(nodes_.FindRow(node.name()))) {
+      if (steps_left > 0 && finds_with(unit)) return true;
+    }
+    for (int position = 0; position < kMostElsewhere && steps_left > 0; ++position) {
+      const int unit = units_.At(position);
+      if (unit < 0) break;
+      if (finds_with(unit)) return true;
     }
     return false;
   }
-  static constexpr int kMostSteps = 512, kMostUnits = 64;
+  static constexpr int kMostSteps = 256, kMostElsewhere = 16;
+
+  // Whether the rules allow that these go, in some order.
+  bool IsAllowed(const UnitSet& gone) {
+    for (const int unit : gone) query_.trial.Spare(units_.unit(unit));
+    std::vector<int> left(gone.begin(), gone.end());
+    for (bool goes_on = true; goes_on && !left.empty();) {
+      const auto next = absl::c_find_if(
+          left, [&](int unit) { return query_.trial.MayEvict(units_.unit(unit)).status.ok(); });
+      goes_on = next != left.end();
+      if (!goes_on) break;
+      query_.trial.Evict(units_.unit(*next));
+      left.erase(next);
+    }
+    for (const int unit : left) query_.trial.Evict(units_.unit(unit));
+    return left.empty();
+  }
 
   // The most important first, so that the least important stay evicted; those under an exhausted
   // budget before all others.
-  Status SpareOthers(const NodeInfo& original, UnitSet& gone, PostFilterResult& result) {
+  enum class Orders { kAsListed, kWeighed };
+  Status SpareOthers(const NodeInfo& original, UnitSet& gone, PostFilterResult& result,
+                     Orders orders = Orders::kAsListed) {
     std::vector<std::pair<Site, int>> order;
     for (const int unit : gone) {
       Add(unit, order.emplace_back(Site(), unit).first);
@@ -377,7 +405,8 @@ class Planner {
     for (const auto& [alone, unit] : order) {
       query_.trial.Spare(units_.unit(unit));
       gone.erase(unit);
-      if (SumsHold(original, gone) && query_.trial.HasRoom().ok() && Filter(original, gone).ok()) {
+      if (SumsHold(original, gone) && query_.trial.HasRoom().ok() && Filter(original, gone).ok() &&
+          (orders == Orders::kAsListed || IsAllowed(gone))) {
         continue;
       }
       query_.trial.Evict(units_.unit(unit));

@@ -416,7 +416,7 @@ TEST(Import, WhatIsWrongHasItsPlace) {
   EXPECT_THAT(ErrorOf(cluster_queue + "spec: {stopPolicy: hold}\n"),
               HasSubstr("spec.stopPolicy: \"hold\" is none of None, Hold, HoldAndDrain"));
   EXPECT_THAT(ErrorOf("partitions:\n- queues:\n  - {name: a, resources: 5}\n"),
-              HasSubstr("q.yaml:3:25: error: YuniKorn queue root.a: resources: is a number, not a "
+              HasSubstr("q.yaml:3:26: error: YuniKorn queue root.a: resources: is a number, not a "
                         "map"));
 }
 
