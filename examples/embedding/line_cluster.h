@@ -120,7 +120,7 @@ class LineCluster final : public berth::Cluster {
 
   void Record(berth::RecordedEvent event) override {
     const std::lock_guard lock(mutex_);
-    std::cerr << event.pod->key() << ": " << event.reason << ": " << event.note() << '\n';
+    std::cerr << event.regarding->key() << ": " << event.reason << ": " << event.note() << '\n';
   }
 
  private:

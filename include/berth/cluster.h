@@ -67,9 +67,9 @@ struct PodStatusPatch {
   std::optional<std::string> nominated_node_name;  // absent: unchanged, "": cleared
 };
 
-// An event for people: `kubectl describe pod` shows it.
+// An event for people: `kubectl describe` of what it is about shows it.
 struct RecordedEvent {
-  IdentityPtr pod;
+  IdentityPtr regarding;  // a pod, or an object of another kind that a plugin has to warn about
   // The profile that says so, which is the reporting controller in Kubernetes.
   Symbol scheduler_name;
   bool warning = false;
@@ -77,7 +77,7 @@ struct RecordedEvent {
   absl::string_view reason;  // "Scheduled", "FailedScheduling", "Preempted"
   absl::string_view action;  // "Binding", "Scheduling", "Preempting"
   std::string text;          // at most 1024 bytes; of "Scheduled" it is empty
-  Symbol assigned_to;        // the node of "Scheduled"
+  Symbol assigned_to;        // the node of "Scheduled", which is about a pod
   IdentityPtr related;       // the pod for which one is "Preempted"; mostly null
 
   // For people: `text`, or the text of "Scheduled", which is made only when it is read.

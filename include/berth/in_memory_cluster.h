@@ -104,7 +104,8 @@ class InMemoryCluster final : public Cluster, public PrefetchingCluster {
       kEventRecorded,
     };
     What what;
-    const Identity* pod = nullptr;   // not of kCreated, kChanged, kDeleted
+    // Not of kCreated, kChanged, kDeleted. Of kEventRecorded what it is about, mostly a pod.
+    const Identity* pod = nullptr;
     const Object* object = nullptr;  // kCreated, kChanged, kDeleted: as it is, or was last
     absl::string_view node = "";     // kBound, kBindRefused, kNominated ("": cleared)
     const absl::Status* refusal = nullptr;

@@ -3,7 +3,9 @@
 #include "plugins/capacity_scheduling/capacity_scheduling.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -63,6 +65,9 @@ absl::StatusOr<QueueingHint> ClusterQuotaChanged(const PodInfo&, const ObjectCha
 // What one attempt in a tree of quotas keeps.
 struct TreeState final : StateData {
   std::optional<QuotaId> quota;
+  // Nodes that the pod may run on, but that a line of them has no room: until somebody gives it
+  // back. Null: none, or nothing else is left.
+  std::shared_ptr<const std::vector<NodeRow>> without_room;
   std::unique_ptr<StateData> Clone() const override { return std::make_unique<TreeState>(*this); }
 };
 constexpr StateKey<TreeState> kTreeState{"CapacityScheduling/tree"};
@@ -70,6 +75,41 @@ constexpr StateKey<TreeState> kTreeState{"CapacityScheduling/tree"};
 int64_t ClampToInt64(__int128 amount) {
   return static_cast<int64_t>(std::clamp<__int128>(amount, std::numeric_limits<int64_t>::min(),
                                                    std::numeric_limits<int64_t>::max()));
+}
+
+// Who has of the line more than it is guaranteed, the most first: "ClusterQuota a borrows 3,
+// ClusterQuota b 2". A quota below which somebody borrows stands for itself no more.
+std::string WhoBorrows(const QuotaTree& tree, int line) {
+  std::vector<std::pair<__int128, QuotaId>> borrowers;
+  for (QuotaId quota = QuotaTree::kCluster + 1; quota < tree.size(); ++quota) {
+    const bool somebody_below = absl::c_any_of(
+        tree.children(quota), [&](QuotaId child) { return tree.borrowed(child, line) > 0; });
+    if (tree.borrowed(quota, line) > 0 && !somebody_below) {
+      borrowers.emplace_back(-tree.borrowed(quota, line), quota);
+    }
+  }
+  absl::c_sort(borrowers);
+  constexpr size_t kMost = 3;
+  std::string text;
+  for (size_t i = 0; i < std::min(kMost, borrowers.size()); ++i) {
+    const auto& [minus_borrowed, quota] = borrowers[i];
+    const Quantity amount = tree.lines()[line].QuantityOf(ClampToInt64(-minus_borrowed));
+    absl::StrAppend(&text, i == 0 ? "" : ", ", tree.spec(quota).subject(),
+                    i == 0 ? " borrows " : " ", amount.ToString());
+  }
+  if (borrowers.size() > kMost) {
+    absl::StrAppend(&text, ", and ", borrowers.size() - kMost, " others");
+  }
+  return text;
+}
+
+// The shortage, and who has what would be left.
+std::string ToldInFull(const QuotaTree& tree, const QuotaTree::Shortage& shortage) {
+  std::string text = tree.ToString(shortage);
+  if (shortage.kind != QuotaTree::Shortage::Kind::kBorrowed) return text;
+  const std::string borrowers = WhoBorrows(tree, shortage.line);
+  if (!borrowers.empty()) absl::StrAppend(&text, "; ", borrowers);
+  return text;
 }
 
 }  // namespace
@@ -102,6 +142,7 @@ Status CapacityScheduling::PreFilter(CycleState& state, const PodInfo& pod, cons
   const uint64_t tree_before = book_.tree_version();
   book_.Refresh();
   if (book_.tree_version() != tree_before) status_.Touch();
+  warnings_.Look();
   if (book_.has_tree()) {
     Status status = PreFilterInTree(state, pod, nodes, result);
     // AddPod() and RemovePod() have nothing to follow.
@@ -216,8 +257,9 @@ Status CapacityScheduling::PlanOverNodes(const CycleState& state, const QuotaSta
   if (trial.HasRoom().ok()) return not_on_one;
   AllVictims units(handle_.nodes(), trial.Units());
   expected_.Refresh(handle_.nodes(), handle_.nominator());
-  Status planned = PlanVictims(
-      {handle_, state, pod, statuses, preemption_.budgets(), expected_, trial, units}, result);
+  Status planned = PlanVictims({handle_, state, pod, statuses.RowsWith(Code::kUnschedulable),
+                                preemption_.budgets(), book_, expected_, trial, units},
+                               result);
   const bool waits = !result.nominated_node.has_value();
   return planned.ok() || waits ? planned : not_on_one;
 }
@@ -226,41 +268,29 @@ Status CapacityScheduling::PlanOverNodes(const CycleState& state, const QuotaSta
 
 Status CapacityScheduling::PreFilterInTree(CycleState& state, const PodInfo& pod,
                                            const NodeTable& nodes, PreFilterResult& result) {
-  auto tree_state = std::make_unique<TreeState>();
-  const std::optional<QuotaId> quota = tree_state->quota = book_.QuotaOf(pod);
-  state.Write(kTreeState, std::move(tree_state));
+  auto owned_state = std::make_unique<TreeState>();
+  TreeState& tree_state = *owned_state;
+  state.Write(kTreeState, std::move(owned_state));
+  const std::optional<QuotaId> quota = tree_state.quota = book_.QuotaOf(pod);
   if (!quota.has_value()) return Status::Success();
   book_.OnPending(pod);  // it may have waited before there was a tree
   const QuotaBook::WithoutNomination without_nomination(book_, pod);
   const QuotaTree& tree = book_.tree();
   const LineAmounts charge = book_.ChargeOf(pod, nullptr);
   if (const auto shortage = tree.FindShortage(*quota, charge)) {
-    return Status::Unschedulable(tree.ToString(*shortage));
+    // Who borrows changes often: conditions of pods do not follow that.
+    return Status::Unschedulable(state.for_explanation() ? ToldInFull(tree, *shortage)
+                                                         : tree.ToString(*shortage));
   }
-  if (const auto beyond = BeyondMin(pod, *quota, charge)) {
-    const QuotaLine& line = tree.lines()[beyond->line];
-    return Status::Unschedulable(absl::StrCat(
-        tree.spec(*quota).subject(), " uses ",
-        line.QuantityOf(ClampToInt64(beyond->used)).ToString(), " of its min, ",
-        line.QuantityOf(ClampToInt64(beyond->limit)).ToString(), " ", line.ToString(), "; needs ",
-        line.QuantityOf(beyond->needed).ToString(), ", and the pod is not preemptible"));
+  if (const auto beyond = book_.BeyondMin(pod, *quota, charge)) {
+    return Status::Unschedulable(book_.ToString(*beyond));
   }
-  return NarrowByLines(pod, *quota, nodes, result);
-}
-
-// The first line of which a pod that nobody may evict would have more than its quota's min.
-std::optional<QuotaTree::Shortage> CapacityScheduling::BeyondMin(const PodInfo& pod, QuotaId quota,
-                                                                 const LineAmounts& charge) const {
-  const Symbol* const preemptible = pod.labels().Find(kPreemptibleLabel);
-  if (preemptible == nullptr || preemptible->view() != "false") return std::nullopt;
-  const QuotaTree& tree = book_.tree();
-  for (const auto& [line, amount] : charge) {
-    const __int128 used = tree.used(quota, line), min = tree.guarantee(quota, line);
-    if (!tree.Concerns(quota, line) || used + amount <= min) continue;
-    return QuotaTree::Shortage{
-        .quota = quota, .line = line, .needed = amount, .used = used, .limit = min};
+  std::vector<NodeRow> without_room;
+  Status narrowed = NarrowByLines(pod, *quota, nodes, result, without_room);
+  if (result.node_names.has_value()) {
+    tree_state.without_room = std::make_shared<std::vector<NodeRow>>(std::move(without_room));
   }
-  return std::nullopt;
+  return narrowed;
 }
 
 // The lines of some nodes of which the pod would be charged more than there is, where it runs on
@@ -280,9 +310,11 @@ std::vector<QuotaTree::Shortage> CapacityScheduling::ShortLines(const PodInfo& p
   return found;
 }
 
-// Leaves out nodes on which the pod would be charged a line that has no room.
+// Leaves out nodes on which the pod would be charged a line that has no room; those that it may run
+// on otherwise are `without_room`.
 Status CapacityScheduling::NarrowByLines(const PodInfo& pod, QuotaId quota, const NodeTable& nodes,
-                                         PreFilterResult& result) {
+                                         PreFilterResult& result,
+                                         std::vector<NodeRow>& without_room) {
   const QuotaTree& tree = book_.tree();
   const std::vector<QuotaTree::Shortage> short_lines = ShortLines(pod, quota);
   if (short_lines.empty()) return Status::Success();
@@ -291,7 +323,10 @@ Status CapacityScheduling::NarrowByLines(const PodInfo& pod, QuotaId quota, cons
     const NodeInfo& node = nodes.node(row);
     const bool is_covered = absl::c_any_of(
         short_lines, [&](const auto& of) { return tree.lines()[of.line].Covers(node.labels()); });
-    if (!is_covered && pod.required_node_affinity().Matches(node.labels(), node.name())) {
+    if (!pod.required_node_affinity().Matches(node.labels(), node.name())) continue;
+    if (is_covered) {
+      without_room.push_back(row);
+    } else {
       result.node_names->insert(node.name());
     }
   }
@@ -318,7 +353,8 @@ Status CapacityScheduling::BeginTrial(const CycleState& state,
 Status CapacityScheduling::PostFilterInTree(CycleState& state, const PodInfo& pod,
                                             const NodeStatuses& statuses,
                                             PostFilterResult& result) {
-  const std::optional<QuotaId> quota = state.Find(kTreeState)->quota;
+  const TreeState& tree_state = *state.Find(kTreeState);
+  const std::optional<QuotaId> quota = tree_state.quota;
   if (!quota.has_value()) {
     return preemption_.Run(rules_without_quota_, state, pod, statuses, result);
   }
@@ -339,9 +375,16 @@ Status CapacityScheduling::PostFilterInTree(CycleState& state, const PodInfo& po
   } else {
     units = std::make_unique<TreeVictims>(book_, handle_, trial.VictimQuotas());
   }
+  std::vector<NodeRow> rows = statuses.RowsWith(Code::kUnschedulable);
+  if (tree_state.without_room != nullptr) {
+    std::vector<NodeRow> all;
+    absl::c_set_union(rows, *tree_state.without_room, std::back_inserter(all));
+    rows = std::move(all);
+  }
   expected_.Refresh(handle_.nodes(), handle_.nominator());
-  return PlanVictims(
-      {handle_, state, pod, statuses, preemption_.budgets(), expected_, trial, *units}, result);
+  return PlanVictims({handle_, state, pod, std::move(rows), preemption_.budgets(), book_, expected_,
+                      trial, *units},
+                     result);
 }
 
 void CapacityScheduling::ExplainInTree(const PodInfo& pod, WaitingFor& waiting) const {
@@ -354,7 +397,7 @@ void CapacityScheduling::ExplainInTree(const PodInfo& pod, WaitingFor& waiting) 
   auto shortage = tree.FindShortage(*quota, charge);
   bool is_beyond_min = false;
   if (!shortage.has_value()) {
-    shortage = BeyondMin(pod, *quota, charge);
+    shortage = book_.BeyondMin(pod, *quota, charge);
     is_beyond_min = shortage.has_value();
   }
   if (!shortage.has_value()) {
@@ -369,7 +412,11 @@ void CapacityScheduling::ExplainInTree(const PodInfo& pod, WaitingFor& waiting) 
   waiting.needed = (shortage->needed + unit - 1) / unit;
   waiting.quota_used = ClampToInt64(shortage->used) / unit;
   waiting.quota_limit = ClampToInt64(shortage->limit) / unit;
-  if (shortage->kind == QuotaTree::Shortage::Kind::kBorrowed && !is_beyond_min) return;
+  if (shortage->kind == QuotaTree::Shortage::Kind::kBorrowed && !is_beyond_min) {
+    const std::string borrowers = WhoBorrows(tree, shortage->line);
+    if (!borrowers.empty()) absl::StrAppend(&waiting.detail, "; ", borrowers);
+    return;
+  }
   waiting.quota = tree.spec(shortage->quota).subject();
   if (!is_beyond_min) waiting.reason = WaitingReason::kQuotaMax;
   if (shortage->needed > shortage->limit) waiting.reason = WaitingReason::kQuotaMisconfigured;

@@ -32,6 +32,7 @@
 #include "plugins/capacity_scheduling/quota_ledger.h"
 #include "plugins/capacity_scheduling/quota_rules.h"
 #include "plugins/capacity_scheduling/quota_status.h"
+#include "plugins/capacity_scheduling/quota_warnings.h"
 
 namespace berth {
 
@@ -60,7 +61,8 @@ class CapacityScheduling final : public Plugin,
         book_(handle),
         rules_without_quota_(handle, book_),
         preemption_(handle),
-        status_(handle, book_, kName) {
+        status_(handle, book_, kName),
+        warnings_(handle, kName) {
     ledger_.CountClaimsIn(handle.objects());
   }
 
@@ -103,7 +105,10 @@ class CapacityScheduling final : public Plugin,
     book_.OnGone(pod);
     status_.Touch();
   }
-  void OnSynced() override { status_.Begin(); }
+  void OnSynced() override {
+    status_.Begin();
+    warnings_.Begin();
+  }
 
   // A pod that goes or shrinks, and any change of a quota's min or max.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
@@ -161,11 +166,9 @@ class CapacityScheduling final : public Plugin,
                        const NodeStatuses& statuses, Status not_on_one, PostFilterResult& result);
   Status PreFilterInTree(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                          PreFilterResult& result);
-  std::optional<QuotaTree::Shortage> BeyondMin(const PodInfo& pod, QuotaId quota,
-                                               const LineAmounts& charge) const;
   std::vector<QuotaTree::Shortage> ShortLines(const PodInfo& pod, QuotaId quota) const;
   Status NarrowByLines(const PodInfo& pod, QuotaId quota, const NodeTable& nodes,
-                       PreFilterResult& result);
+                       PreFilterResult& result, std::vector<NodeRow>& without_room);
   Status PostFilterInTree(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
                           PostFilterResult& result);
   // A pod may be seen on its node before its claims are: it is charged for these when they are
@@ -184,6 +187,7 @@ class CapacityScheduling final : public Plugin,
   Preemption preemption_;
   QuotaStatus status_;
   ExpectedPods expected_;
+  QuotaWarnings warnings_;
   IdentityMap<Symbol, ByUid> missing_claims_;  // nodes of pods
   uint64_t claims_version_ = 0;
 };

@@ -6,11 +6,11 @@
 #include <set>
 #include <string>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/resource_v1.pb.h"
 #include "berth/devices/device_counts.h"
+#include "berth/quota/quota_line.h"
 
 namespace berth {
 namespace {
@@ -28,10 +28,6 @@ std::optional<std::string> MadeFor(const PodInfo& pod, const std::string& refere
 }
 
 }  // namespace
-
-bool CountsClaimedDevices(ResourceId resource) {
-  return resource > kEphemeralStorage && absl::EndsWith(ResourceName(resource), kDevicesOfClass);
-}
 
 ClaimedDevices DevicesClaimedBy(const PodInfo& pod, const ObjectStore& objects) {
   ClaimedDevices devices;

@@ -3,18 +3,11 @@
 #ifndef BERTH_PLUGINS_CAPACITY_SCHEDULING_CLAIMED_DEVICES_H_
 #define BERTH_PLUGINS_CAPACITY_SCHEDULING_CLAIMED_DEVICES_H_
 
-#include "absl/strings/string_view.h"
 #include "berth/api/resources.h"
 #include "berth/framework/pod_info.h"
 #include "berth/handle/object_store.h"
 
 namespace berth {
-
-// CLASS before it is a resource, as quotas of Kubernetes spell it: devices by class.
-inline constexpr absl::string_view kDevicesOfClass = ".deviceclass.resource.k8s.io/devices";
-
-// Whether the resource counts devices of a class.
-bool CountsClaimedDevices(ResourceId resource);
 
 struct ClaimedDevices {
   ResourceVector resources;

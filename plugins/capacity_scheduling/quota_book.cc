@@ -3,10 +3,12 @@
 #include "plugins/capacity_scheduling/quota_book.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
 #include "berth/api/amounts.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/time.h"
@@ -19,8 +21,7 @@ namespace {
 constexpr absl::string_view kCheckpointTime = "scheduling.berth.dev/checkpoint-time";
 constexpr size_t kMostShapes = 4096;  // that are kept
 
-// A line of devices by class, which selectors would have to tell: such a line is limited by quotas
-// alone.
+// More than any quota says.
 constexpr int64_t kUnknownCapacity = int64_t{1} << 40;
 
 bool AsksForGpuParts(const PodInfo& pod) {
@@ -158,17 +159,34 @@ void QuotaBook::FollowNodes() {
     all.gpu_milli = GpuMilliOf(node.allocatable());
     for (size_t i = 0; i < capacity.size(); ++i) {
       const QuotaLine& line = tree_.lines()[i];
-      if (line.counts == QuotaLine::Counts::kResource && CountsClaimedDevices(line.resource)) {
-        capacity[i] = kUnknownCapacity;
-        continue;
-      }
-      if (!line.Covers(node.labels())) continue;
       capacity[i] =
-          SaturatingAdd(capacity[i], line.counts == QuotaLine::Counts::kPods ? node.allowed_pods()
-                                                                             : all.Of(line));
+          line.has_known_capacity()
+              ? SaturatingAdd(capacity[i], line.OfNode(node.labels(), all, node.allowed_pods()))
+              : kUnknownCapacity;
     }
   }
   for (size_t i = 0; i < capacity.size(); ++i) tree_.SetCapacity(static_cast<int>(i), capacity[i]);
+  FindKindsOfNodes();
+}
+
+void QuotaBook::FindKindsOfNodes() {
+  kinds_of_nodes_ = 1;
+  kind_of_row_.clear();
+  std::vector<QuotaLine> of_some_nodes;
+  absl::c_copy_if(tree_.lines(), std::back_inserter(of_some_nodes),
+                  [](const QuotaLine& line) { return line.of_some_nodes(); });
+  if (of_some_nodes.empty()) return;
+  const NodeTable& nodes = handle_.nodes();
+  absl::flat_hash_map<std::vector<bool>, int> kinds;  // by which of the lines cover the node
+  for (NodeRow row = 0; row < nodes.size(); ++row) {
+    std::vector<bool> covering;
+    for (const QuotaLine& line : of_some_nodes) {
+      covering.push_back(line.Covers(nodes.node(row).labels()));
+    }
+    const int next = static_cast<int>(kinds.size());
+    kind_of_row_.push_back(kinds.try_emplace(std::move(covering), next).first->second);
+  }
+  kinds_of_nodes_ = std::max(1, static_cast<int>(kinds.size()));
 }
 
 // Those on nodes whose nominations changed.
@@ -293,6 +311,28 @@ std::optional<QuotaId> QuotaBook::FindQuota(const PodInfo& pod) const {
   if (oldest.has_value()) return oldest;
   const auto elastic = elastic_.find(own);
   return elastic == elastic_.end() ? std::nullopt : std::optional<QuotaId>(elastic->second);
+}
+
+std::optional<QuotaTree::Shortage> QuotaBook::BeyondMin(const PodInfo& pod, QuotaId quota,
+                                                        const LineAmounts& charge) const {
+  if (IsPreemptible(pod)) return std::nullopt;
+  for (const auto& [line, amount] : charge) {
+    const __int128 used = tree_.used(quota, line), min = tree_.guarantee(quota, line);
+    if (!tree_.Concerns(quota, line) || used + amount <= min) continue;
+    return QuotaTree::Shortage{
+        .quota = quota, .line = line, .needed = amount, .used = used, .limit = min};
+  }
+  return std::nullopt;
+}
+
+std::string QuotaBook::ToString(const QuotaTree::Shortage& beyond_min) const {
+  const QuotaLine& line = tree_.lines()[beyond_min.line];
+  const auto text = [&](__int128 amount) {
+    return line.QuantityOf(static_cast<int64_t>(amount)).ToString();
+  };
+  return absl::StrCat(tree_.spec(beyond_min.quota).subject(), " uses ", text(beyond_min.used),
+                      " of its min, ", text(beyond_min.limit), " ", line.ToString(), "; needs ",
+                      text(beyond_min.needed), ", and the pod is not preemptible");
 }
 
 // --- Pods ---

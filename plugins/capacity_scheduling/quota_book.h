@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -83,6 +84,17 @@ class QuotaBook {
     return tree_.ChargeOf(RequestOf(pod), node);
   }
 
+  // Nodes of one kind are covered by the same lines, so that a pod is charged the same on each.
+  // Kinds are numbered from 0; as of the last Refresh().
+  int kinds_of_nodes() const { return kinds_of_nodes_; }
+  int KindOf(NodeRow row) const { return kind_of_row_.empty() ? 0 : kind_of_row_[row]; }
+
+  // The first line of which a pod that nobody may evict would have more than its quota's min: such
+  // a one starts only within it.
+  std::optional<QuotaTree::Shortage> BeyondMin(const PodInfo& pod, QuotaId quota,
+                                               const LineAmounts& charge) const;
+  std::string ToString(const QuotaTree::Shortage& beyond_min) const;
+
   void OnAssigned(const PodInfo& pod, const NodeInfo& node);
   void OnUnassigned(const PodInfo& pod);
   void OnPending(const PodInfo& pod);
@@ -133,6 +145,7 @@ class QuotaBook {
   bool ReadTree();
   void Rebuild(std::vector<QuotaSpec> specs);
   void FollowNodes();
+  void FindKindsOfNodes();
   void FollowNominations();
   void FollowAllNominations();
   void Promise(const PodInfo& pod, Symbol node_name);
@@ -162,6 +175,8 @@ class QuotaBook {
   absl::flat_hash_map<Symbol, std::vector<IdentityPtr>> promised_on_;  // by node
   std::optional<uint64_t> nominator_version_;
   std::optional<uint64_t> nodes_version_;
+  int kinds_of_nodes_ = 1;
+  std::vector<int> kind_of_row_;  // empty: all are of one
 
   mutable absl::flat_hash_map<const void*, Shape> shapes_;
   mutable absl::flat_hash_map<const void*, Belonging> belongings_;

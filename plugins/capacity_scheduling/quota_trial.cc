@@ -14,19 +14,21 @@
 namespace berth {
 QuotaTrial::QuotaTrial(QuotaBook& book, Handle& handle, QuotaId quota,
                        absl::Span<const PodInfo* const> preemptors)
-    : book_(book), handle_(handle), rule_(book.tree(), handle.clock().Now()) {
+    : book_(book),
+      handle_(handle),
+      first_(*preemptors.front()),
+      rule_(book.tree(), handle.clock().Now()) {
   const QuotaTree& tree = book_.tree();
   taker_.quota = quota;
-  taker_.priority = preemptors.front()->priority();
-  taker_.creation_time = preemptors.front()->creation_time();
+  taker_.priority = first_.priority();
+  taker_.creation_time = first_.creation_time();
   for (const PodInfo* pod : preemptors) {
     // Others are of other quotas, or charged already.
-    const bool counts = pod == preemptors.front() ||
-                        (book_.QuotaOf(*pod) == quota && !book_.IsPromised(*pod->identity()));
-    if (!counts) continue;
-    asked_.push_back(book_.RequestOf(*pod));
-    AddAmounts(tree.ChargeOf(asked_.back(), nullptr), taker_.request);
+    const bool counts =
+        pod == &first_ || (book_.QuotaOf(*pod) == quota && !book_.IsPromised(*pod->identity()));
+    if (counts) asked_.push_back(book_.RequestOf(*pod));
   }
+  taker_.request = AskedOn(nullptr);
   request_ = tree.ChargeOf(asked_.front(), nullptr);
   constexpr __int128 kMost = std::numeric_limits<int64_t>::max();
   for (const auto& [where, sum] : book_.leaving()) {
@@ -68,11 +70,38 @@ bool QuotaTrial::PlaceOn(const LabelSet& node) {
   if (!any_of_some_nodes) return false;
   const LineAmounts before = std::move(request_);
   request_ = book_.tree().ChargeOf(asked_.front(), &node);
-  taker_.request.clear();
-  for (const PodAmounts& amounts : asked_) {
-    AddAmounts(book_.tree().ChargeOf(amounts, &node), taker_.request);
-  }
+  taker_.request = AskedOn(&node);
   return request_ != before;
+}
+
+LineAmounts QuotaTrial::AskedOn(const LabelSet* node) const {
+  LineAmounts asked;
+  for (const PodAmounts& amounts : asked_) {
+    AddAmounts(book_.tree().ChargeOf(amounts, node), asked);
+  }
+  return asked;
+}
+
+std::vector<QuotaTaker> QuotaTrial::TakersByNode() const {
+  std::vector<QuotaTaker> takers;
+  const NodeTable& nodes = handle_.nodes();
+  const int kinds = book_.kinds_of_nodes();
+  std::vector<bool> is_known(kinds, false);
+  int known = 0;
+  for (NodeRow row = 0; row < nodes.size() && known < kinds; ++row) {
+    const int kind = book_.KindOf(row);
+    if (is_known[kind]) continue;
+    const NodeInfo& node = nodes.node(row);
+    if (kinds > 1 && !first_.required_node_affinity().Matches(node.labels(), node.name())) continue;
+    ++known;
+    is_known[kind] = true;
+    QuotaTaker taker = taker_;
+    taker.request = AskedOn(&node.labels());
+    const bool is_new = absl::c_none_of(
+        takers, [&](const QuotaTaker& other) { return other.request == taker.request; });
+    if (is_new) takers.push_back(std::move(taker));
+  }
+  return takers;
 }
 
 std::optional<QuotaHolder> QuotaTrial::HolderOf(const VictimUnit& unit) const {
@@ -105,48 +134,123 @@ VictimTrial::Verdict QuotaTrial::MayEvict(const VictimUnit& unit) const {
   if (refused_.verdict != verdict) {
     refused_ = {verdict, Status::Unschedulable(verdict.ToString(book_.tree()))};
   }
-  return {refused_.status, verdict.until};
+  return {refused_.status, verdict.until, verdict.taking == Taking::kTakerAbove};
 }
 
 Status QuotaTrial::WhyNobody() const {
-  const TakingVerdict verdict = rule_.WhyNotReclaim(taker_);
-  if (verdict.ok()) return VictimTrial::WhyNobody();
+  TakingVerdict why;
+  for (const QuotaTaker& taker : TakersByNode()) {
+    const TakingVerdict verdict = rule_.WhyNotReclaim(taker);
+    if (verdict.ok()) return WhyNobodyGives(taker);
+    // One with numbers says more.
+    if (why.ok() || why.line < 0) why = verdict;
+  }
+  if (why.ok()) return VictimTrial::WhyNobody();
   return Status::Unschedulable(
-      absl::StrCat("no pod may be evicted for it: ", verdict.ToString(book_.tree())));
+      absl::StrCat("no pod may be evicted for it: ", why.ToString(book_.tree())));
+}
+
+// Somebody may have what is asked for and not name it: then it is nobody's.
+Status QuotaTrial::WhyNobodyGives(const QuotaTaker& taker) const {
+  const QuotaTree& tree = book_.tree();
+  for (const auto& [line, amount] : taker.request) {
+    if (!tree.Concerns(taker.quota, line)) continue;
+    QuotaId most = QuotaTree::kCluster;
+    for (QuotaId quota = 1; quota < tree.size(); ++quota) {
+      if (tree.Concerns(quota, line) || tree.used(quota, line) <= 0) continue;
+      if (most == QuotaTree::kCluster || tree.used(quota, line) > tree.used(most, line)) {
+        most = quota;
+      }
+    }
+    if (most == QuotaTree::kCluster) continue;
+    const QuotaLine& of = tree.lines()[line];
+    return Status::Unschedulable(
+        absl::StrCat("no pod may be evicted for it: ", tree.spec(most).subject(), " uses ",
+                     of.QuantityOf(static_cast<int64_t>(tree.used(most, line))).ToString(), " ",
+                     of.ToString(), ", which neither it nor a quota above it names"));
+  }
+  return VictimTrial::WhyNobody();
 }
 
 Status QuotaTrial::HasRoom() const {
-  const auto shortage = book_.tree().FindShortage(taker_.quota, request_);
-  if (!shortage.has_value()) return Status::Success();
-  return Status::Unschedulable(book_.tree().ToString(*shortage));
+  if (const auto shortage = book_.tree().FindShortage(taker_.quota, request_)) {
+    return Status::Unschedulable(book_.tree().ToString(*shortage));
+  }
+  if (const auto beyond = book_.BeyondMin(first_, taker_.quota, request_)) {
+    return Status::Unschedulable(book_.ToString(*beyond));
+  }
+  return Status::Success();
 }
 
+// Nearer quotas are asked first: where these give, the quota that they share with the taker may be
+// within its bound then, and so may take from quotas further away.
 std::vector<QuotaId> QuotaTrial::VictimQuotas() const {
   const QuotaTree& tree = book_.tree();
-  std::vector<std::tuple<int, int64_t, QuotaId>> ranked;
-  const bool may_reclaim = rule_.MayReclaim(taker_);
+  const std::vector<QuotaTaker> takers = TakersByNode();
+  std::vector<std::pair<int, QuotaId>> by_distance;
   for (QuotaId quota = 1; quota < tree.size(); ++quota) {
-    if (quota != taker_.quota && !may_reclaim) continue;
-    const QuotaBook::Charges& charges = book_.ChargesOf(quota);
-    if (charges.empty() || !rule_.MayGive(taker_, quota)) continue;
-    // In its own quota no pod goes that is as important.
-    const bool only_lower =
-        quota == taker_.quota && tree.spec(quota).preemption == QuotaPreemption::kLowerPriority;
-    if (only_lower && charges.begin()->first.priority >= taker_.priority) continue;
-    const QuotaTree::Branches branches = tree.BranchesOf(taker_.quota, quota);
-    int64_t borrowed = 0;  // in millionths of what the cluster has
-    for (const auto& [line, amount] : taker_.request) {
-      const __int128 whole = std::max<__int128>(1, tree.guarantee(QuotaTree::kCluster, line));
-      borrowed = std::max(
-          borrowed, static_cast<int64_t>(std::min<__int128>(
-                        int64_t{1} << 60, tree.borrowed(branches.b, line) * 1'000'000 / whole)));
-    }
-    ranked.push_back({-tree.depth(branches.ancestor), -borrowed, quota});
+    if (book_.ChargesOf(quota).empty()) continue;
+    by_distance.emplace_back(-tree.depth(tree.BranchesOf(taker_.quota, quota).ancestor), quota);
   }
+  absl::c_sort(by_distance);
+  std::vector<std::tuple<int, int64_t, QuotaId>> ranked;
+  std::vector<std::pair<QuotaId, LineAmounts>> given;  // what-if
+  size_t asked = 0;
+  for (size_t begin = 0; begin < by_distance.size(); begin = asked) {
+    const int distance = by_distance[begin].first;
+    const size_t before = ranked.size();
+    for (; asked < by_distance.size() && by_distance[asked].first == distance; ++asked) {
+      const QuotaId quota = by_distance[asked].second;
+      if (MayGive(takers, quota)) ranked.push_back({distance, -Borrowed(takers, quota), quota});
+    }
+    const bool is_last = asked == by_distance.size();
+    for (size_t i = before; i < ranked.size() && !is_last; ++i) {
+      const QuotaId quota = std::get<2>(ranked[i]);
+      given.emplace_back(quota, OwnOf(quota));
+      book_.mutable_tree().Release(quota, given.back().second);
+    }
+  }
+  for (const auto& [quota, amounts] : given) book_.mutable_tree().Charge(quota, amounts);
   absl::c_sort(ranked);
   std::vector<QuotaId> quotas;
   for (const auto& [distance, borrowed, quota] : ranked) quotas.push_back(quota);
   return quotas;
+}
+
+bool QuotaTrial::MayGive(absl::Span<const QuotaTaker> takers, QuotaId quota) const {
+  // Of its own quota nobody goes who is as important.
+  const bool only_lower = quota == taker_.quota &&
+                          book_.tree().spec(quota).preemption == QuotaPreemption::kLowerPriority;
+  if (only_lower && book_.ChargesOf(quota).begin()->first.priority >= taker_.priority) return false;
+  return absl::c_any_of(takers, [&](const QuotaTaker& taker) {
+    return (quota == taker.quota || rule_.MayReclaim(taker)) && rule_.MayGive(taker, quota);
+  });
+}
+
+// Of the lines that are asked for, in millionths of what the cluster has.
+int64_t QuotaTrial::Borrowed(absl::Span<const QuotaTaker> takers, QuotaId quota) const {
+  const QuotaTree& tree = book_.tree();
+  const QuotaId side = tree.BranchesOf(taker_.quota, quota).b;
+  int64_t borrowed = 0;
+  for (const QuotaTaker& taker : takers) {
+    for (const auto& [line, amount] : taker.request) {
+      const __int128 whole = std::max<__int128>(1, tree.guarantee(QuotaTree::kCluster, line));
+      borrowed =
+          std::max(borrowed, static_cast<int64_t>(std::min<__int128>(
+                                 int64_t{1} << 60, tree.borrowed(side, line) * 1'000'000 / whole)));
+    }
+  }
+  return borrowed;
+}
+
+LineAmounts QuotaTrial::OwnOf(QuotaId quota) const {
+  LineAmounts own;
+  for (int line = 0; line < static_cast<int>(book_.tree().lines().size()); ++line) {
+    const __int128 amount =
+        std::min<__int128>(book_.tree().own(quota, line), std::numeric_limits<int64_t>::max());
+    if (amount > 0) own.emplace_back(line, static_cast<int64_t>(amount));
+  }
+  return own;
 }
 
 std::vector<VictimUnit> QuotaTrial::Units() const {

@@ -3,6 +3,7 @@
 #ifndef BERTH_PLUGINS_CAPACITY_SCHEDULING_QUOTA_TRIAL_H_
 #define BERTH_PLUGINS_CAPACITY_SCHEDULING_QUOTA_TRIAL_H_
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,7 +34,7 @@ class QuotaTrial final : public VictimTrial {
   // Nearer quotas first; of them, who borrowed most of the lines that are asked for; lower
   // priority; less work lost; later ones.
   std::vector<VictimUnit> Units() const override;
-  // The quotas that they are of, in that order.
+  // The quotas that they are of, in that order; some of these give once nearer ones gave.
   std::vector<QuotaId> VictimQuotas() const;
   Verdict MayEvict(const VictimUnit& unit) const override;
   Status WhyNobody() const override;
@@ -49,6 +50,16 @@ class QuotaTrial final : public VictimTrial {
     LineAmounts amounts;
     int sign;
   };
+  // What the preemptors ask for on a node with these labels; null: on one that no line is limited
+  // to.
+  LineAmounts AskedOn(const LabelSet* node) const;
+  // The preemptors on nodes of each kind, if the first may run on one of them; none twice.
+  std::vector<QuotaTaker> TakersByNode() const;
+  Status WhyNobodyGives(const QuotaTaker& taker) const;
+  bool MayGive(absl::Span<const QuotaTaker> takers, QuotaId quota) const;
+  int64_t Borrowed(absl::Span<const QuotaTaker> takers, QuotaId quota) const;
+  // What its own pods are charged.
+  LineAmounts OwnOf(QuotaId quota) const;
   // What the pods of a unit hold; absent if one of them is not charged.
   std::optional<QuotaHolder> HolderOf(const VictimUnit& unit) const;
   void Move(const VictimUnit& unit, bool gone);
@@ -56,7 +67,8 @@ class QuotaTrial final : public VictimTrial {
 
   QuotaBook& book_;
   Handle& handle_;
-  QuotaTaker taker_;               // all of them
+  const PodInfo& first_;
+  QuotaTaker taker_;               // all of them, where the first was placed last
   LineAmounts request_;            // of the first
   std::vector<PodAmounts> asked_;  // by preemptor
   TakingRule rule_;

@@ -75,29 +75,34 @@ struct Site {
 class Planner {
  public:
   explicit Planner(const VictimQuery& query)
-      : query_(query),
-        nodes_(query.handle.nodes()),
-        units_(query.units),
-        rows_(query.statuses.RowsWith(Code::kUnschedulable)) {}
+      : query_(query), nodes_(query.handle.nodes()), units_(query.units), rows_(query.rows) {}
 
   Status Plan(PostFilterResult& result) {
     FindFreeRows();
     Status last = Status::Success();
     // Where it may only have to wait for who leaves, before anybody else has to go.
     for (const More more : {More::kNo, More::kYes}) {
-      without_room_ = 0;
+      without_room_.assign(query_.book.kinds_of_nodes(), 0);
       for (const NodeRow row : free_rows_) {
+        if (IsHopeless(row)) continue;
         last = TryOn({.row = row}, more, result);
         if (last.ok() || waits_) return last;
-        if (without_room_ == kMostWithoutRoom) break;
       }
     }
-    if (without_room_ < kMostWithoutRoom && TryWhereEvictingHelps(last, result)) return last;
+    if (TryWhereEvictingHelps(last, result)) return last;
+    if (is_order_to_blame_ && TryInAnyOrder(result)) return Status::Success();
     return WhyNot(std::move(last), result);
   }
 
  private:
   // --- Nodes ---
+
+  // Room in quotas differs between nodes of one kind by nothing but who has to go for room on the
+  // node.
+  bool IsHopeless(NodeRow row) const {
+    constexpr int kMostWithoutRoom = 16;
+    return without_room_[query_.book.KindOf(row)] >= kMostWithoutRoom;
+  }
 
   // Splits the rows: those where nobody has to go for room on the node, and those where somebody
   // has; and how many pods have to go at least on any of these.
@@ -170,19 +175,18 @@ class Planner {
       if (!best.has_value()) return false;
       last = TryOn(*best, More::kYes, result);
       if (last.ok() || waits_) return true;
-      if (without_room_ == kMostWithoutRoom) return false;
       tried = best->row;
     }
     std::vector<Site> sites;
     for (const NodeRow row : rows_) {
-      if (!needs_victims_[row] || row == tried) continue;
+      if (!needs_victims_[row] || IsHopeless(row) || row == tried) continue;
       if (std::optional<Site> site = Weigh(row)) sites.push_back(*std::move(site));
     }
     absl::c_sort(sites, [this](const Site& a, const Site& b) { return IsBetter(a, b); });
     for (const Site& site : sites) {
+      if (IsHopeless(site.row)) continue;
       last = TryOn(site, More::kYes, result);
       if (last.ok() || waits_) return true;
-      if (without_room_ == kMostWithoutRoom) return false;
     }
     return false;
   }
@@ -197,8 +201,13 @@ class Planner {
   // and weighs the nodes that it comes to, until no node with later units alone can be better.
   std::optional<Site> BestSite() {
     std::optional<Site> best;
-    std::vector<bool> is_open = needs_victims_;
-    for (int position = 0;; ++position) {
+    std::vector<bool> is_open(nodes_.size(), false);
+    bool any_open = false;
+    for (const NodeRow row : rows_) {
+      is_open[row] = needs_victims_[row] && !IsHopeless(row);
+      any_open |= is_open[row];
+    }
+    for (int position = 0; any_open; ++position) {
       const int unit = units_.At(position);
       if (unit < 0) return best;
       if (best.has_value()) {
@@ -220,6 +229,7 @@ class Planner {
         }
       }
     }
+    return best;
   }
 
   // Whom it would cost; nothing if evicting does not help there.
@@ -261,6 +271,7 @@ class Planner {
     if (is_new) {
       const VictimTrial::Verdict verdict = query_.trial.MayEvict(units_.unit(unit));
       legal->second = verdict.status.ok();
+      is_order_to_blame_ |= verdict.unless_others_go;
       if (!legal->second) retry_at_ = std::min(retry_at_, verdict.until);
     }
     return legal->second;
@@ -295,6 +306,7 @@ class Planner {
       if (gone.contains(unit) || !IsLegal(unit)) return false;
       const VictimTrial::Verdict verdict = query_.trial.MayEvict(units_.unit(unit));
       if (!verdict.status.ok()) {
+        is_order_to_blame_ = true;
         retry_at_ = std::min(retry_at_, verdict.until);
         return false;
       }
@@ -305,7 +317,7 @@ class Planner {
     for (const int unit : site.units) evict(unit);
     Status room = query_.trial.HasRoom();
     if (may_be_more == More::kNo && !room.ok()) {
-      ++without_room_;
+      ++without_room_[query_.book.KindOf(site.row)];
       return room;
     }
     Status fits = Filter(original, gone);
@@ -322,13 +334,83 @@ class Planner {
       if (unit < 0) break;
       if (evict(unit)) room = query_.trial.HasRoom();
     }
-    without_room_ += room.ok() ? 0 : 1;
+    without_room_[query_.book.KindOf(site.row)] += room.ok() ? 0 : 1;
     return room;
+  }
+
+  // --- In any order ---
+
+  // Who goes first may leave the quota too little for others to go: two small ones go by the order,
+  // though it takes the large one that the quota would lose for a part of it. Or others may go only
+  // then, when a quota above the pod's is within its bound. Tries the sets that the rules allow,
+  // one unit after the other, as long as the budget lasts.
+  bool TryInAnyOrder(PostFilterResult& result) {
+    int steps_left = kMostSteps;
+    for (const NodeRow row : rows_) {
+      if (steps_left <= 0) return false;
+      const NodeInfo& node = nodes_.node(row);
+      Deficit deficit = DeficitOf(row);
+      for (const int unit : units_.OnRow(row)) RemoveOn(node.name(), unit, deficit);
+      if (!deficit.met()) continue;
+      PlaceOn(row);
+      UnitSet gone(ByOrder{&units_});
+      std::set<std::vector<int>> seen;
+      const bool found = Search(node, gone, seen, steps_left) &&
+                         SpareOthers(node, gone, result, Orders::kWeighed).ok();
+      if (found) Fill(node, gone, result);
+      for (const int unit : gone) query_.trial.Spare(units_.unit(unit));
+      if (found) return true;
+    }
+    return false;
+  }
+
+  bool Search(const NodeInfo& node, UnitSet& gone, std::set<std::vector<int>>& seen,
+              int& steps_left) {
+    if (!seen.emplace(gone.begin(), gone.end()).second || --steps_left < 0) return false;
+    if (SumsHold(node, gone) && query_.trial.HasRoom().ok() && Filter(node, gone).ok()) return true;
+    const auto finds_with = [&](int unit) {
+      if (gone.contains(unit) || !query_.trial.MayEvict(units_.unit(unit)).status.ok())
+        return false;
+      query_.trial.Evict(units_.unit(unit));
+      gone.insert(unit);
+      if (Search(node, gone, seen, steps_left)) return true;
+      query_.trial.Spare(units_.unit(unit));
+      gone.erase(unit);
+      return false;
+    };
+    for (const int unit : units_.OnRow(nodes_.FindRow(node.name()))) {
+      if (steps_left > 0 && finds_with(unit)) return true;
+    }
+    for (int position = 0; position < kMostElsewhere && steps_left > 0; ++position) {
+      const int unit = units_.At(position);
+      if (unit < 0) break;
+      if (finds_with(unit)) return true;
+    }
+    return false;
+  }
+  static constexpr int kMostSteps = 256, kMostElsewhere = 16;
+
+  // Whether the rules allow that these go, in some order.
+  bool IsAllowed(const UnitSet& gone) {
+    for (const int unit : gone) query_.trial.Spare(units_.unit(unit));
+    std::vector<int> left(gone.begin(), gone.end());
+    for (bool goes_on = true; goes_on && !left.empty();) {
+      const auto next = absl::c_find_if(
+          left, [&](int unit) { return query_.trial.MayEvict(units_.unit(unit)).status.ok(); });
+      goes_on = next != left.end();
+      if (!goes_on) break;
+      query_.trial.Evict(units_.unit(*next));
+      left.erase(next);
+    }
+    for (const int unit : left) query_.trial.Evict(units_.unit(unit));
+    return left.empty();
   }
 
   // The most important first, so that the least important stay evicted; those under an exhausted
   // budget before all others.
-  Status SpareOthers(const NodeInfo& original, UnitSet& gone, PostFilterResult& result) {
+  enum class Orders { kAsListed, kWeighed };
+  Status SpareOthers(const NodeInfo& original, UnitSet& gone, PostFilterResult& result,
+                     Orders orders = Orders::kAsListed) {
     std::vector<std::pair<Site, int>> order;
     for (const int unit : gone) {
       Add(unit, order.emplace_back(Site(), unit).first);
@@ -338,7 +420,8 @@ class Planner {
     for (const auto& [alone, unit] : order) {
       query_.trial.Spare(units_.unit(unit));
       gone.erase(unit);
-      if (SumsHold(original, gone) && query_.trial.HasRoom().ok() && Filter(original, gone).ok()) {
+      if (SumsHold(original, gone) && query_.trial.HasRoom().ok() && Filter(original, gone).ok() &&
+          (orders == Orders::kAsListed || IsAllowed(gone))) {
         continue;
       }
       query_.trial.Evict(units_.unit(unit));
@@ -436,16 +519,15 @@ class Planner {
   const VictimQuery& query_;
   const NodeTable& nodes_;
   VictimList& units_;
-  const std::vector<NodeRow> rows_;       // in row order
+  const std::vector<NodeRow>& rows_;      // in row order
   std::vector<NodeRow> free_rows_;        // of these, where nobody has to go
   std::vector<bool> needs_victims_;       // by row
   int64_t least_pods_ = 0;                // that go where somebody has to
   absl::flat_hash_map<int, bool> legal_;  // by unit, on the node of the last PlaceOn()
   absl::Time retry_at_ = absl::InfiniteFuture();
-  bool waits_ = false;    // nobody else has to go
-  int without_room_ = 0;  // sites for which the quotas had no room
-  // Room in quotas differs between sites by lines of some nodes alone.
-  static constexpr int kMostWithoutRoom = 16;
+  bool waits_ = false;              // nobody else has to go
+  bool is_order_to_blame_ = false;  // somebody might have gone, but not after others
+  std::vector<int> without_room_;   // sites for which the quotas had no room, by kind of node
 };
 
 }  // namespace

@@ -3,12 +3,16 @@
 #ifndef BERTH_PLUGINS_CAPACITY_SCHEDULING_VICTIM_PLAN_H_
 #define BERTH_PLUGINS_CAPACITY_SCHEDULING_VICTIM_PLAN_H_
 
+#include <vector>
+
+#include "berth/columns/node_table.h"
 #include "berth/framework/cycle_state.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/postfilter.h"
 #include "berth/preemption/preemption.h"
 #include "berth/preemption/victim_rules.h"
 #include "plugins/capacity_scheduling/expected_pods.h"
+#include "plugins/capacity_scheduling/quota_book.h"
 #include "plugins/capacity_scheduling/victim_list.h"
 
 namespace berth {
@@ -18,8 +22,9 @@ struct VictimQuery {
   Handle& handle;
   const CycleState& state;
   const PodInfo& pod;
-  const NodeStatuses& statuses;
+  std::vector<NodeRow> rows;  // where evicting might help, in row order
   const DisruptionBudgets& budgets;
+  const QuotaBook& book;         // the kinds of nodes
   const ExpectedPods& expected;  // as of now
   VictimTrial& trial;
   VictimList& units;

@@ -10,7 +10,7 @@ namespace berth {
 
 std::string RecordedEvent::note() const {
   if (assigned_to.empty()) return text;
-  return absl::StrCat("Successfully assigned ", pod->key(), " to ", assigned_to.view());
+  return absl::StrCat("Successfully assigned ", regarding->key(), " to ", assigned_to.view());
 }
 
 absl::Status Cluster::Update(const ObjectUpdate& update) {

@@ -530,11 +530,11 @@ absl::Status InMemoryCluster::Edit(const ObjectEdit& edit) {
 void InMemoryCluster::Record(RecordedEvent event) {
   MutexLock lock(mutex_);
   const RecordedEvent& kept = recorded_events_.emplace_back(std::move(event));
-  Tell({.what = Incident::What::kEventRecorded, .pod = kept.pod.get(), .event = &kept});
+  Tell({.what = Incident::What::kEventRecorded, .pod = kept.regarding.get(), .event = &kept});
   if (recorded_events_.size() <= kMaxRecordedEvents) return;
   recorded_events_.pop_front();
   // The next one to go, which nobody has looked at for long.
-  berth::Prefetch(recorded_events_.front().pod);
+  berth::Prefetch(recorded_events_.front().regarding);
   berth::Prefetch(recorded_events_.front().text.data());
 }
 

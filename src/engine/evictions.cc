@@ -24,11 +24,11 @@ void Evictions::Start(Cluster& cluster, std::shared_ptr<const PodInfo> preemptor
 void Evictions::Ask(Cluster& cluster, Preemption& preemption, Victim victim) {
   ++preemption.unanswered;
   executor_.Run([this, &cluster, victim = std::move(victim), uid = preemption.preemptor->uid()] {
-    const absl::Status status = cluster.Evict(*victim.event.pod, victim.message);
+    const absl::Status status = cluster.Evict(*victim.event.regarding, victim.message);
     if (status.ok()) cluster.Record(victim.event);
     // NotFound: it went by itself, which serves as well.
     const bool goes = status.ok() || absl::IsNotFound(status);
-    post_([this, &cluster, uid, victim_uid = victim.event.pod->uid(), goes] {
+    post_([this, &cluster, uid, victim_uid = victim.event.regarding->uid(), goes] {
       Answered(cluster, uid, victim_uid, goes);
     });
   });

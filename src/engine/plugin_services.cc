@@ -44,6 +44,11 @@ void PluginServices::Warn(const PodInfo& pod, absl::string_view reason, absl::st
   recorder_.Warn(pod, reason, text);
 }
 
+void PluginServices::WarnAbout(const Object& object, Symbol scheduler_name,
+                               absl::string_view reason, absl::string_view text) {
+  recorder_.WarnAbout(object, scheduler_name, reason, text);
+}
+
 TimerId PluginServices::RunAt(absl::Time time, std::function<void()> work) {
   if (ending_) return TimerId::kNone;
   return timers_.Add(time, options_.clock->Now(), std::move(work));

@@ -55,6 +55,8 @@ class PluginServices final : public SchedulerServices {
   absl::Status Edit(const ObjectEdit& edit) override;
   void EditSoon(ObjectEdit edit) override;
   void Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) override;
+  void WarnAbout(const Object& object, Symbol scheduler_name, absl::string_view reason,
+                 absl::string_view text) override;
   TimerId RunAt(absl::Time time, std::function<void()> work) override;
   bool CancelTimer(TimerId timer) override { return timers_.Cancel(timer); }
   void Post(std::function<void()> work) override;

@@ -39,7 +39,7 @@ void PreemptionExecutor::Execute(const std::shared_ptr<const PodInfo>& preemptor
   std::vector<Evictions::Victim> victims;
   for (const auto& victim : plan.victims) {
     RecordedEvent event{
-        .pod = victim->identity(),
+        .regarding = victim->identity(),
         .scheduler_name = preemptor->scheduler_name(),
         .warning = false,
         .reason = "Preempted",
@@ -66,7 +66,7 @@ void PreemptionExecutor::EvictGroup(const std::vector<std::shared_ptr<const PodI
                                     absl::string_view reason, const std::string& why) {
   std::vector<Evictions::Victim> victims;
   for (const auto& pod : members) {
-    RecordedEvent event{.pod = pod->identity(),
+    RecordedEvent event{.regarding = pod->identity(),
                         .scheduler_name = pod->scheduler_name(),
                         .warning = true,
                         .reason = reason,

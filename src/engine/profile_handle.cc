@@ -100,6 +100,12 @@ void ProfileHandle::Warn(const PodInfo& pod, absl::string_view reason, absl::str
   if (services_ != nullptr) services_->Warn(pod, reason, text);
 }
 
+void ProfileHandle::WarnAbout(const Object& object, absl::string_view reason,
+                              absl::string_view text) {
+  if (services_ == nullptr) return;
+  services_->WarnAbout(object, Symbol::Intern(profile_name()), reason, text);
+}
+
 TimerId ProfileHandle::RunAt(absl::string_view plugin, absl::Time time,
                              std::function<void()> work) {
   if (services_ == nullptr) return TimerId::kNone;

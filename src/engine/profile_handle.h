@@ -37,6 +37,8 @@ class SchedulerServices {
   virtual absl::Status Edit(const ObjectEdit& edit) = 0;        // any thread
   virtual void EditSoon(ObjectEdit edit) = 0;
   virtual void Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) = 0;
+  virtual void WarnAbout(const Object& object, Symbol scheduler_name, absl::string_view reason,
+                         absl::string_view text) = 0;
   virtual TimerId RunAt(absl::Time time, std::function<void()> work) = 0;
   virtual bool CancelTimer(TimerId timer) = 0;
   virtual void Post(std::function<void()> work) = 0;  // any thread
@@ -104,6 +106,7 @@ class ProfileHandle final : public Handle, private DryRunInputsSource {
   absl::Status Edit(const ObjectEdit& edit) override;
   void EditSoon(ObjectEdit edit) override;
   void Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) override;
+  void WarnAbout(const Object& object, absl::string_view reason, absl::string_view text) override;
   TimerId RunAt(absl::string_view plugin, absl::Time time, std::function<void()> work) override;
   bool CancelTimer(TimerId timer) override;
   void Post(absl::string_view plugin, std::function<void()> work) override;

@@ -34,7 +34,7 @@ void Recorder::Failed(const PodFailure& failure) {
   patch.condition_reason = std::string(reason);
   patch.condition_message = failure.message;
   patch.nominated_node_name = nominated_node;
-  RecordedEvent event{.pod = patch.pod,
+  RecordedEvent event{.regarding = patch.pod,
                       .scheduler_name = failure.pod->scheduler_name(),
                       .warning = true,
                       .reason = "FailedScheduling",
@@ -45,7 +45,7 @@ void Recorder::Failed(const PodFailure& failure) {
 }
 
 void Recorder::Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) {
-  RecordedEvent event{.pod = pod.identity(),
+  RecordedEvent event{.regarding = pod.identity(),
                       .scheduler_name = pod.scheduler_name(),
                       .warning = true,
                       .reason = Symbol::Intern(reason).view(),
@@ -54,8 +54,19 @@ void Recorder::Warn(const PodInfo& pod, absl::string_view reason, absl::string_v
   Record(std::move(event));
 }
 
+void Recorder::WarnAbout(const Object& object, Symbol scheduler_name, absl::string_view reason,
+                         absl::string_view text) {
+  RecordedEvent event{.regarding = object.identity(),
+                      .scheduler_name = scheduler_name,
+                      .warning = true,
+                      .reason = Symbol::Intern(reason).view(),
+                      .action = "Scheduling",
+                      .text = Truncated(std::string(text))};
+  Record(std::move(event));
+}
+
 void Recorder::Bound(const AssumedPod& placement) {
-  RecordedEvent event{.pod = placement.pod->identity(),
+  RecordedEvent event{.regarding = placement.pod->identity(),
                       .scheduler_name = placement.pod->scheduler_name(),
                       .warning = false,
                       .reason = "Scheduled",

@@ -26,6 +26,8 @@ class Recorder {
   void Failed(const PodFailure& failure);
   void Bound(const AssumedPod& placement);
   void Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text);
+  void WarnAbout(const Object& object, Symbol scheduler_name, absl::string_view reason,
+                 absl::string_view text);
   // The pod's nominated node; empty: it has none any more.
   void PatchNomination(const PodInfo& pod, absl::string_view node_name);
   void Record(RecordedEvent event);

@@ -2,6 +2,7 @@
 // Names and sentences of waiting.h.
 #include "berth/extensions/waiting.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "berth/api/resources.h"
@@ -47,7 +48,8 @@ std::string PodSentence(const WaitingFor& w) {
     case WaitingReason::kQuotaMax:
     case WaitingReason::kWaitingForQuota:
     case WaitingReason::kQuotaMisconfigured:
-      if (w.resource.empty()) return w.detail;
+      // In a tree of quotas the plugin's own words have the numbers.
+      if (w.resource.empty() || absl::StrContains(w.detail, "; needs ")) return w.detail;
       return absl::StrCat(w.detail, "; needs ", Amount(w.resource, w.needed), " ", w.resource, ", ",
                           Amount(w.resource, w.quota_used), " of ",
                           Amount(w.resource, w.quota_limit), " are used");

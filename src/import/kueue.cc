@@ -251,14 +251,27 @@ class KueueImporter {
   void ReadPolicies(Value spec, ImportedQuota& quota) {
     ReadPreemption(spec.Find("preemption"), quota);
     NoteFungibility(spec.Find("flavorFungibility"), quota);
-    if (TextOf(spec.Find("queueingStrategy")) == "StrictFIFO") quota.queueing = "StrictFIFO";
-    const std::string stop = TextOf(spec.Find("stopPolicy"));
+    const std::string queueing =
+        OneOf(spec, "queueingStrategy", {"StrictFIFO", "BestEffortFIFO"}, quota);
+    if (queueing == "StrictFIFO") quota.queueing = queueing;
+    const std::string stop = OneOf(spec, "stopPolicy", {"None", "Hold", "HoldAndDrain"}, quota);
     if (stop == "Hold" || stop == "HoldAndDrain") {
       quota.max[std::string(kPods)] = Quantity();
       quota.Note("max", absl::StrCat("stopPolicy ", stop, ": no pod starts",
                                      stop == "Hold" ? "" : "; those that run are not drained"));
     }
     NoteNamespaceSelector(spec.Find("namespaceSelector"), quota);
+  }
+
+  // The word, or empty: what is none of these is an error.
+  std::string OneOf(Value map, absl::string_view field,
+                    std::initializer_list<absl::string_view> words, const ImportedQuota& quota) {
+    const std::string text = TextOf(map.Find(field));
+    if (text.empty() || absl::c_linear_search(words, text)) return text;
+    problems().AddError(
+        map.Find(field).where(), quota.from,
+        absl::StrCat("spec.", field, ": \"", text, "\" is none of ", absl::StrJoin(words, ", ")));
+    return "";
   }
 
   void ReadPreemption(Value preemption, ImportedQuota& quota) {

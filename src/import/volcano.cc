@@ -71,7 +71,13 @@ class VolcanoImporter {
     }
     ReadLimits(spec, quota);
     ReadShare(spec, quota);
-    if (spec.Find("reclaimable").AsBool() == false) {
+    const Value reclaimable = spec.Find("reclaimable");
+    if (reclaimable && !reclaimable.IsNull() && !reclaimable.AsBool().has_value()) {
+      problems.AddError(
+          reclaimable.where(), quota.from,
+          absl::StrCat("spec.reclaimable: ", Show(reclaimable), " is neither true nor false"));
+    }
+    if (reclaimable.AsBool() == false) {
       quota.fence = "In";
       quota.Note("fence", "reclaimable: false");
     }

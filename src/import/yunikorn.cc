@@ -136,6 +136,10 @@ class YuniKornImporter {
     if (is_leaf) SelectPods(path, above, own, quota);
 
     const Value resources = value.Find("resources");
+    if (resources && !resources.IsNull() && !resources.IsMap()) {
+      problems.AddError(resources.where(), quota.from,
+                        absl::StrCat("resources: is ", resources.KindText(), ", not a map"));
+    }
     quota.min = ReadAmounts(resources.Find("guaranteed"), "resources.guaranteed", quota.from,
                             problems, "vcore");
     quota.max = ReadAmounts(resources.Find("max"), "resources.max", quota.from, problems, "vcore");

@@ -20,9 +20,15 @@ namespace {
 constexpr char kEventsVersion[] = "events.k8s.io/v1";
 constexpr size_t kMaxNameBytes = 253;  // of a DNS subdomain
 
+// client-go v0.35 tools/events event_recorder.go makeEvent: what has no namespace has its events in
+// this one.
+absl::string_view NamespaceOfEvents(const Identity& regarding) {
+  return regarding.namespace_name().empty() ? "default" : regarding.namespace_name();
+}
+
 std::string EventsPath(const Identity& regarding) {
   return absl::StrCat("/apis/", kEventsVersion, "/namespaces/",
-                      QueryEscape(regarding.namespace_name()), "/events");
+                      QueryEscape(NamespaceOfEvents(regarding)), "/events");
 }
 
 // client-go v0.35 tools/record/util GenerateEventName, which takes a random UUID for a name that
@@ -234,7 +240,7 @@ ApiRequest EventRecorder::CreateRequest(const Write& write) const {
   const Identity& regarding = *key.regarding.who;
   kubernetes_wire::Event event;
   event.mutable_metadata()->set_name(EventName(regarding, write.state.first));
-  event.mutable_metadata()->set_namespace_(std::string(regarding.namespace_name()));
+  event.mutable_metadata()->set_namespace_(std::string(NamespaceOfEvents(regarding)));
   SetMicroTime(write.state.first, event.mutable_event_time());
   if (write.state.count > 1) {
     event.mutable_series()->set_count(write.state.count);

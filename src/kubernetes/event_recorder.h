@@ -56,7 +56,7 @@ class EventRecorder {
   // Gives up what is not written.
   ~EventRecorder();
 
-  // `event.pod` and `event.related` count by what the subjects say.
+  // `event.regarding` and `event.related` count by what the subjects say.
   void Record(const RecordedEvent& event, EventSubject regarding, EventSubject related);
   // Returns when everything is written or given up, or after `timeout`.
   void Flush(absl::Duration timeout);

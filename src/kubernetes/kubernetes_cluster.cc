@@ -445,10 +445,10 @@ absl::StatusOr<std::vector<Object>> KubernetesCluster::ListEnded(const Identity*
 
 // --- Events --------------------------------------------------------------------------------------
 
-EventSubject KubernetesCluster::SubjectOf(const IdentityPtr& pod) const {
-  EventSubject subject{.who = pod};
-  if (pod == nullptr) return subject;
-  const std::shared_ptr<const PackedPod> watched = pods_.Find(*pod);
+EventSubject KubernetesCluster::SubjectOf(const IdentityPtr& who) const {
+  EventSubject subject{.who = who};
+  if (who == nullptr || who->kind() != Kind::kPod) return subject;
+  const std::shared_ptr<const PackedPod> watched = pods_.Find(*who);
   if (watched == nullptr) return subject;
   watched->ReadOwn(
       [&](const api::Pod& own) { subject.resource_version = own.metadata().resource_version(); });
@@ -456,7 +456,7 @@ EventSubject KubernetesCluster::SubjectOf(const IdentityPtr& pod) const {
 }
 
 void KubernetesCluster::Record(RecordedEvent event) {
-  events_.Record(event, SubjectOf(event.pod), SubjectOf(event.related));
+  events_.Record(event, SubjectOf(event.regarding), SubjectOf(event.related));
 }
 
 // --- Connecting ----------------------------------------------------------------------------------

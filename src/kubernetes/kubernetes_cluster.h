@@ -84,7 +84,7 @@ class KubernetesCluster final : public Cluster {
   absl::Status EditOnce(const ObjectEdit& edit);
   GroupStatuses::Server StatusServer(const KubernetesClusterOptions& options);
   absl::StatusOr<std::vector<Object>> ListEnded(const Identity* group, const std::string& version);
-  EventSubject SubjectOf(const IdentityPtr& pod) const;
+  EventSubject SubjectOf(const IdentityPtr& who) const;
 
   const std::string content_type_, accept_;  // of what is sent, of what comes
   Denials denials_;

@@ -85,7 +85,15 @@ absl::Status ObservedCluster::Edit(const ObjectEdit& edit) {
 }
 
 void ObservedCluster::Record(RecordedEvent event) {
-  if (callbacks_.may_write()) cluster_.Record(std::move(event));
+  if (!callbacks_.may_write()) return;
+  if (event.warning && event.regarding->kind() != Kind::kPod) {
+    const Identity& who = *event.regarding;
+    log_.Warning("Something is wrong with an object",
+                 {{"object", absl::StrCat(KindName(who.kind()), " ", who.key())},
+                  {"reason", event.reason},
+                  {"message", event.text}});
+  }
+  cluster_.Record(std::move(event));
 }
 
 }  // namespace berth

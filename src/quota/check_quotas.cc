@@ -105,9 +105,9 @@ void CheckAmounts(const QuotaTree& tree, const QuotaAmounts& capacity, Problems&
     const std::optional<int64_t> there = capacity.Find(lines[i]);
     if (first == nullptr || !there.has_value() || promised <= *there) continue;
     problems.AddWarning(
-        first->where, "quotas",
-        absl::StrCat("all together are guaranteed ", Text(lines[i], promised), " ",
-                     lines[i].ToString(), "; the cluster has ", Text(lines[i], *there)));
+        first->where, first->subject(),
+        absl::StrCat("all quotas together are guaranteed ", Text(lines[i], promised), " ",
+                     lines[i].ToString(), "; the nodes have ", Text(lines[i], *there)));
   }
 }
 

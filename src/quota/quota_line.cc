@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -114,6 +115,17 @@ bool QuotaLine::Covers(const LabelSet& node) const {
     if (const Symbol* const found = node.Find(key); found != nullptr) return *found == value;
   }
   return false;
+}
+
+int64_t QuotaLine::OfNode(const LabelSet& labels, const PodAmounts& allocatable,
+                          int64_t allowed_pods) const {
+  if (!Covers(labels)) return 0;
+  return counts == Counts::kPods ? allowed_pods : allocatable.Of(*this);
+}
+
+bool QuotaLine::has_known_capacity() const {
+  return counts != Counts::kResource || resource <= kEphemeralStorage ||
+         !absl::EndsWith(ResourceName(resource), kDevicesOfClass);
 }
 
 int64_t QuotaLine::Amount(const Quantity& quantity) const {

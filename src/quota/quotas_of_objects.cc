@@ -16,25 +16,18 @@ namespace {
 // By line, what the nodes have.
 QuotaAmounts CapacityOf(const std::vector<Object>& objects, absl::Span<const QuotaLine> lines) {
   QuotaAmounts capacity;
-  bool has_nodes = false;
   for (const Object& object : objects) {
     if (object.kind() != Kind::kNode) continue;
     const auto node = NodeSpec::Create(object.Share<api::Node>());
     if (!node.ok()) continue;
-    has_nodes = true;
     PodAmounts amounts;
     amounts.resources = (*node)->allocatable;
     amounts.gpu_milli = GpuMilliOf((*node)->allocatable);
     for (const QuotaLine& line : lines) {
-      if (!line.Covers((*node)->labels)) continue;
-      const int64_t more =
-          line.counts == QuotaLine::Counts::kPods ? (*node)->allowed_pods : amounts.Of(line);
+      if (!line.has_known_capacity()) continue;
+      const int64_t more = line.OfNode((*node)->labels, amounts, (*node)->allowed_pods);
       capacity.Set(line, SaturatingAdd(capacity.Find(line).value_or(0), more));
     }
-  }
-  if (!has_nodes) return capacity;
-  for (const QuotaLine& line : lines) {
-    if (!capacity.Find(line).has_value()) capacity.Set(line, 0);
   }
   return capacity;
 }

@@ -428,7 +428,11 @@ void ServedCluster::Record(RecordedEvent event) {
   if (event.reason == "Scheduled") return;  // the placement says so
   MutexLock lock(mutex_);
   v1::Note& told = *decisions_.add_events()->mutable_note();
-  Name(*event.pod, *told.mutable_pod());
+  Name(*event.regarding, *told.mutable_pod());
+  if (event.regarding->kind() != Kind::kPod) {
+    told.set_api_version(std::string(ApiVersion(event.regarding->kind())));
+    told.set_kind(std::string(KindName(event.regarding->kind())));
+  }
   told.set_warning(event.warning);
   told.set_reason(std::string(event.reason));
   told.set_action(std::string(event.action));

@@ -338,23 +338,29 @@ void ReadMetadata(ScenarioReader& reader, const Value::Item& item,
   });
 }
 
-// {pod: ["Reason: part of the note"]}: each is among the events about the pod.
+// {pod: ["Reason: part of the note"]}: each is among the events about the pod, or about "Kind
+// namespace/name".
 void ReadEvents(ScenarioReader& reader, Value value, std::vector<ScenarioAction>& actions) {
   reader.ForEach(value, "events", [&](const Value::Item& item) {
+    std::string object = ScenarioReader::PodKey(item.key);
+    if (absl::StrContains(item.key, ' ')) {
+      const std::optional<ObjectName> name = reader.Name(item.key, item.where);
+      if (!name.has_value()) return;
+      object = absl::StrCat(KindName(name->kind), " ", name->key);
+    }
     for (const auto& [text, at] : reader.List(item.value, "an event")) {
       const size_t colon = text.find(": ");
       const std::string reason = text.substr(0, colon);
       const std::string note = colon == std::string::npos ? "" : text.substr(colon + 2);
-      actions.push_back(
-          [at = at, reason, note, pod = ScenarioReader::PodKey(item.key)](ScenarioRun& run) {
-            std::string seen;
-            for (const RecordedEvent& other : run.history().EventsOf(pod)) {
-              if (other.reason == reason && absl::StrContains(other.note(), note)) return;
-              absl::StrAppend(&seen, "\n    ", other.reason, ": ", other.note());
-            }
-            run.Fail(at, absl::StrCat("expected an event ", reason, " of ", pod, " with \"", note,
-                                      "\", there ", seen.empty() ? "is none" : "are", seen));
-          });
+      actions.push_back([at = at, reason, note, object](ScenarioRun& run) {
+        std::string seen;
+        for (const RecordedEvent& other : run.history().EventsOf(object)) {
+          if (other.reason == reason && absl::StrContains(other.note(), note)) return;
+          absl::StrAppend(&seen, "\n    ", other.reason, ": ", other.note());
+        }
+        run.Fail(at, absl::StrCat("expected an event ", reason, " of ", object, " with \"", note,
+                                  "\", there ", seen.empty() ? "is none" : "are", seen));
+      });
     }
   });
 }

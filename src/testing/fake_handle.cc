@@ -345,4 +345,8 @@ void FakeHandle::Warn(const PodInfo& pod, absl::string_view reason, absl::string
   warnings_.push_back(absl::StrCat(pod.key(), ": ", reason, ": ", text));
 }
 
+void FakeHandle::WarnAbout(const Object& object, absl::string_view reason, absl::string_view text) {
+  warnings_.push_back(absl::StrCat(object.ToString(), ": ", reason, ": ", text));
+}
+
 }  // namespace berth::testing

@@ -93,7 +93,10 @@ void ScenarioHistory::OnIncident(const InMemoryCluster::Incident& incident, absl
                                 : absl::StrCat("nominated to ", incident.node));
       return;
     case What::kEventRecorded:
-      events_[pod].push_back(*incident.event);
+      events_[incident.pod->kind() == Kind::kPod
+                  ? pod
+                  : absl::StrCat(KindName(incident.pod->kind()), " ", pod)]
+          .push_back(*incident.event);
       return;
   }
 }

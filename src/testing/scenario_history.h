@@ -39,9 +39,9 @@ class ScenarioHistory {
   // if that never happened.
   const std::string& overcommitted() const { return overcommitted_; }
   const std::string& bound_twice() const { return bound_twice_; }
-  // The events for people about a pod, in order.
-  absl::Span<const RecordedEvent> EventsOf(const std::string& pod) const {
-    const auto events = events_.find(pod);
+  // The events for people about a pod, or about another object, "ClusterQuota team"; in order.
+  absl::Span<const RecordedEvent> EventsOf(const std::string& object) const {
+    const auto events = events_.find(object);
     return events == events_.end() ? absl::Span<const RecordedEvent>() : events->second;
   }
 
@@ -73,7 +73,7 @@ class ScenarioHistory {
   std::map<std::string, Node> nodes_;
   std::map<std::string, Running> running_;  // by uid
   std::string overcommitted_, bound_twice_;
-  std::map<std::string, std::vector<RecordedEvent>> events_;  // by pod
+  std::map<std::string, std::vector<RecordedEvent>> events_;  // by what they are about
 };
 
 }  // namespace berth::testing

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `berth run` writes into the status of ClusterQuotas on a real API server, how it follows, and how often it is written.
+"""What `berth run` writes into the status of ClusterQuotas on a real API server, how it follows, and how often it is written; and the
+event of one that contradicts itself.
 
     quota_status_test.py [BERTH]
 """
@@ -74,6 +75,22 @@ class QuotaStatusTest(unittest.TestCase):
             self.cluster.api.delete("v1/Pod", "a-%d" % i, "a", grace_seconds=0)
         self.expect({"department": ("16", "8", "16", "8"), "team-a": ("3", "4", "3", "0"), "team-b": ("13", "4", "13", "9")})
         self.expect_few_writes()
+
+        # An edit that contradicts itself is told of, at the next attempt on a pod: in an event of the quota, and in the log.
+        self.quota("odd", min={"cpu": "9"}, max={"cpu": "8"}, parent="nowhere")
+        self.pods("a", 6, 7)
+        self.expect_event("odd", ["spec.min[cpu] is 9, more than spec.max, 8", 'there is no quota "nowhere"'])
+
+    def expect_event(self, name, texts):
+        uid = self.cluster.api.get(KIND, name)["metadata"]["uid"]
+
+        def is_there():
+            events = [event for event in self.cluster.api.list("events.k8s.io/v1/Event", "default")[0]
+                      if event.get("regarding", {}).get("uid") == uid]
+            return any(event["reason"] == "ContradictoryQuota" and event["type"] == "Warning" and all(text in event["note"] for text in texts)
+                       for event in events)
+
+        wait_until("the event", is_there, 40)
 
     def expect_few_writes(self):
         written = collections.defaultdict(list)

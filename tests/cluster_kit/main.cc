@@ -109,7 +109,7 @@ absl::Status WritesEvents(testing::ClusterUnderTest& under_test, ApiClient& clie
   const absl::StatusOr<Object> pod =
       under_test.Create(testing::MakePod().Name(name).Container("image").Object());
   if (!pod.ok()) return pod.status();
-  RecordedEvent event{.pod = pod->identity(),
+  RecordedEvent event{.regarding = pod->identity(),
                       .scheduler_name = Symbol::Intern("conformance"),
                       .warning = true,
                       .reason = "FailedScheduling",

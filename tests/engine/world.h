@@ -161,7 +161,7 @@ class World {
   std::vector<std::string> Notes(const std::string& pod, const std::string& reason) {
     std::vector<std::string> texts;
     for (const RecordedEvent& event : cluster.memory.RecordedEvents()) {
-      if (event.pod->name() == pod && event.reason == reason) texts.push_back(event.note());
+      if (event.regarding->name() == pod && event.reason == reason) texts.push_back(event.note());
     }
     return texts;
   }

@@ -59,7 +59,7 @@ class ServedCluster final : public berth::Cluster {
   }
   absl::Status PatchPodStatus(const berth::PodStatusPatch&) override { return absl::OkStatus(); }
   absl::Status Update(const berth::ObjectUpdate&) override { return absl::OkStatus(); }
-  void Record(berth::RecordedEvent event) override { BERTH_CHECK(event.pod != nullptr); }
+  void Record(berth::RecordedEvent event) override { BERTH_CHECK(event.regarding != nullptr); }
 
   void Serve(Kind kind, berth::ServedObject object, bool deleted) {
     std::vector<WatchEvent> events;

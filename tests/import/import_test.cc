@@ -404,6 +404,20 @@ TEST(Import, WhatIsWrongHasItsPlace) {
                       "    quota.scheduling.koordinator.sh/shared-weight: '{\"cpu\": null}'\n"),
       HasSubstr("q.yaml:1:1: error: Koordinator ElasticQuota default/a: "
                 "quota.scheduling.koordinator.sh/shared-weight[cpu]: has no value"));
+  // A word that is none of its field's is not taken for the default.
+  EXPECT_THAT(ErrorOf(queue + "metadata: {name: a}\nspec: {reclaimable: maybe}\n"),
+              HasSubstr("q.yaml:4:21: error: Volcano Queue a: spec.reclaimable: \"maybe\" is "
+                        "neither true nor false"));
+  const std::string cluster_queue =
+      "apiVersion: kueue.x-k8s.io/v1beta1\nkind: ClusterQueue\nmetadata: {name: a}\n";
+  EXPECT_THAT(ErrorOf(cluster_queue + "spec: {queueingStrategy: strictfifo}\n"),
+              HasSubstr("q.yaml:4:26: error: Kueue ClusterQueue a: spec.queueingStrategy: "
+                        "\"strictfifo\" is none of StrictFIFO, BestEffortFIFO"));
+  EXPECT_THAT(ErrorOf(cluster_queue + "spec: {stopPolicy: hold}\n"),
+              HasSubstr("spec.stopPolicy: \"hold\" is none of None, Hold, HoldAndDrain"));
+  EXPECT_THAT(ErrorOf("partitions:\n- queues:\n  - {name: a, resources: 5}\n"),
+              HasSubstr("q.yaml:3:26: error: YuniKorn queue root.a: resources: is a number, not a "
+                        "map"));
 }
 
 TEST(Import, CyclesAreCut) {

@@ -27,7 +27,7 @@ IdentityPtr Pod(const std::string& name) {
 }
 
 RecordedEvent Failed(absl::string_view text = "no node") {
-  return {.pod = Pod("p"),
+  return {.regarding = Pod("p"),
           .scheduler_name = Symbol::Intern("mine"),
           .warning = true,
           .reason = "FailedScheduling",
@@ -54,7 +54,7 @@ class EventRecorderTest : public ::testing::Test {
     return *recorder_;
   }
   void Record(const RecordedEvent& event) {
-    recorder().Record(event, {event.pod, "7"}, {event.related, "8"});
+    recorder().Record(event, {event.regarding, "7"}, {event.related, "8"});
   }
   void Flush() { recorder().Flush(absl::Seconds(10)); }
   // The event of the last creation.
@@ -82,7 +82,7 @@ class EventRecorderTest : public ::testing::Test {
 
 TEST_F(EventRecorderTest, AnEventHasWhatKubeSchedulersHas) {
   server_.On(kPost, {{.code = 201}});
-  RecordedEvent preempted{.pod = Pod("p"),
+  RecordedEvent preempted{.regarding = Pod("p"),
                           .scheduler_name = Symbol::Intern("mine"),
                           .reason = "Preempted",
                           .action = "Preempting",
@@ -112,6 +112,19 @@ TEST_F(EventRecorderTest, AnEventHasWhatKubeSchedulersHas) {
             "api_version: \"v1\"\nresource_version: \"7\"\n");
   EXPECT_EQ(event.related().uid(), "q-uid");
   EXPECT_FALSE(event.has_series());
+}
+
+// The API server takes it in no other namespace.
+TEST_F(EventRecorderTest, WhatHasNoNamespaceHasItsEventsInDefault) {
+  server_.On(kPost, {{.code = 201}});
+  RecordedEvent event = Failed();
+  event.regarding = std::make_shared<const Identity>(Kind::kClusterQuota, "", "team", "team-uid");
+  Record(event);
+  Flush();
+  EXPECT_EQ(Created().metadata().namespace_(), "default");
+  EXPECT_EQ(Created().regarding().namespace_(), "");
+  EXPECT_EQ(Created().regarding().kind(), "ClusterQuota");
+  EXPECT_EQ(Created().regarding().api_version(), "scheduling.berth.dev/v1alpha1");
 }
 
 TEST_F(EventRecorderTest, TheSecondMakesASeriesAndTheRestIsCounted) {
@@ -191,7 +204,7 @@ TEST_F(EventRecorderTest, RecordingNeverWaitsAndDropsWhatIsTooMuch) {
   server_.On(kPost, {{.code = 201, .held = true}});
   for (int i = 0; i < 10; ++i) {
     RecordedEvent event = Failed();
-    event.pod = Pod(absl::StrCat("p", i));
+    event.regarding = Pod(absl::StrCat("p", i));
     Record(event);
   }
   EXPECT_EQ(recorder().dropped(), 7);

@@ -52,5 +52,38 @@ TEST(ObservedClusterTest, AReplicaThatStandsBySeesEverythingAndWritesNothing) {
   cluster.StopWatching();
 }
 
+// What a plugin says of a quota is logged: nobody looks at the events of a quota by chance.
+TEST(ObservedClusterTest, WarningsAboutOtherObjectsThanPodsAreLogged) {
+  const RealClock clock;
+  InMemoryCluster memory(clock);
+  std::FILE* const file = std::tmpfile();
+  std::string text;
+  {
+    Log log({.verbosity = -1, .file = file});
+    ObservedCluster cluster(memory, log, {.on_events = [] {}, .may_write = [] { return true; }});
+    const auto record = [&](Kind kind, bool warning, const std::string& note) {
+      cluster.Record({.regarding = std::make_shared<const Identity>(kind, "ns", "of", "uid"),
+                      .scheduler_name = Symbol::Intern("mine"),
+                      .warning = warning,
+                      .reason = "Contradictory",
+                      .action = "Scheduling",
+                      .text = note});
+    };
+    record(Kind::kElasticQuota, true, "min is above max");
+    record(Kind::kElasticQuota, false, "all is well");
+    record(Kind::kPod, true, "no node");
+    log.Flush();
+    std::rewind(file);
+    char read[4096] = {};
+    text.assign(read, std::fread(read, 1, sizeof read, file));
+  }
+  EXPECT_EQ(memory.RecordedEvents().size(), 3u);
+  EXPECT_THAT(text, ::testing::HasSubstr(
+                        "\"Something is wrong with an object\" object=\"ElasticQuota ns/of\" "
+                        "reason=\"Contradictory\" message=\"min is above max\""));
+  EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("all is well")));
+  EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("no node")));
+}
+
 }  // namespace
 }  // namespace berth

@@ -170,7 +170,7 @@ spec: {parent: d}
         "spec.fence: \"Sideways\" is none of None, Out", "spec.min: \"gpu{\" is no line",
         "spec.minRuntime.reclaim: \"soon\" is no length of time",
         "ClusterQuota d: is above itself, through its parent \"d\"",
-        "all together are guaranteed 9 cpu; the cluster has 6"}) {
+        "ClusterQuota a: all quotas together are guaranteed 9 cpu; the nodes have 6"}) {
     EXPECT_THAT(text, HasSubstr(std::string(expected)));
   }
 }

@@ -77,6 +77,24 @@ TEST(QuotaLine, IsReadAndWritten) {
   EXPECT_FALSE(QuotaLine::Parse("pods{rack=a}")->Covers(node));
 }
 
+TEST(QuotaLine, NodesSayWhatTheyHaveOfIt) {
+  PodAmounts node;
+  node.resources.Set(ResourceIdOf("nvidia.com/gpu"), 4);
+  node.gpu_milli = 4000;
+  const LabelSet labels = {{"nvidia.com/gpu.product", "H100"}};
+  const auto of_node = [&](absl::string_view line) {
+    return QuotaLine::Parse(line)->OfNode(labels, node, 110);
+  };
+  EXPECT_EQ(of_node("nvidia.com/gpu"), 4);
+  EXPECT_EQ(of_node("gpu{model=H100}"), 4000);
+  EXPECT_EQ(of_node("gpu{model=A100}"), 0);
+  EXPECT_EQ(of_node("pods"), 110);
+  for (const absl::string_view line : {"cpu", "pods", "gpu", "example.com/devices"}) {
+    EXPECT_TRUE(QuotaLine::Parse(line)->has_known_capacity()) << line;
+  }
+  EXPECT_FALSE(QuotaLine::Parse("gpu.deviceclass.resource.k8s.io/devices")->has_known_capacity());
+}
+
 TEST(QuotaTree, LendsAndBorrows) {
   Gpus quotas(
       {SpecBuilder("a").Min(10), SpecBuilder("b").Min(6).Lends(2), SpecBuilder("c").Borrows(3)},
@@ -353,6 +371,7 @@ struct TakingCase {
   int ran_for = 1000;  // seconds
   bool preemptible = true;
   std::vector<std::pair<absl::string_view, int>> wanted = {};
+  int holder_is_newer_by = 0;  // seconds
 };
 
 template <class F>
@@ -384,6 +403,18 @@ std::vector<TakingCase> TakingCases() {
         With(SpecBuilder("t2", "d1").Min(0),
              [](QuotaSpec& s) { s.reclaim_min_runtime = absl::Seconds(180); }),
         SpecBuilder("u1", "d2").Min(9)};
+  };
+  const auto fenced_department = [&] {
+    std::vector<QuotaSpec> specs = nested(4);
+    specs[0].fence = QuotaFence::kBoth;
+    return specs;
+  };
+  const auto fair_departments = [] {
+    std::vector<QuotaSpec> specs = {SpecBuilder("d1").Min(0), SpecBuilder("d2").Min(0),
+                                    SpecBuilder("t1", "d1").Min(0), SpecBuilder("u1", "d2").Min(0),
+                                    SpecBuilder("u2", "d2").Min(0)};
+    for (QuotaSpec& spec : specs) spec.reclaim = ReclaimStrategy::kFairShare;
+    return specs;
   };
   using S = QuotaSpec;
   return {
@@ -559,6 +590,207 @@ std::vector<TakingCase> TakingCases() {
        0,
        0,
        59},
+      // Fences.
+      {"fenced from both sides, as the holder",
+       with_b([](S& s) { s.fence = QuotaFence::kBoth; }),
+       {{"b", 8}},
+       "a",
+       1,
+       "b",
+       1,
+       Taking::kFenced},
+      {"fenced from both sides, as the taker",
+       with_a([](S& s) { s.fence = QuotaFence::kBoth; }),
+       {{"b", 8}},
+       "a",
+       1,
+       "b",
+       1,
+       Taking::kFenced},
+      {"a fence around both does not stand between them",
+       fenced_department(),
+       {{"t2", 4}},
+       "t1",
+       1,
+       "t2",
+       1,
+       Taking::kYes},
+      {"a fence further up keeps those outside out",
+       fenced_department(),
+       {{"t2", 8}},
+       "u1",
+       1,
+       "t2",
+       1,
+       Taking::kFenced},
+      {"and those inside in", fenced_department(), {{"u1", 8}}, "t1", 1, "u1", 1, Taking::kFenced},
+      // Pods of a parent stand beside its children, with what it is guaranteed beyond theirs.
+      {"the parent's own pods take", nested(8), {{"t2", 6}}, "d1", 4, "t2", 1, Taking::kYes},
+      {"no more than the parent has for itself",
+       nested(8),
+       {{"t2", 6}},
+       "d1",
+       5,
+       "t2",
+       1,
+       Taking::kTakerAbove},
+      {"the parent's own pods give", nested(8), {{"d1", 5}}, "t1", 1, "d1", 1, Taking::kYes},
+      {"not what the parent has for itself",
+       nested(8),
+       {{"d1", 4}},
+       "t1",
+       1,
+       "d1",
+       1,
+       Taking::kHolderWithin},
+      // Inside a quota.
+      {"a newer one of equal priority, where that is said",
+       with_a([](S& s) { s.preemption = QuotaPreemption::kLowerOrNewerEqualPriority; }),
+       {{"a", 4}},
+       "a",
+       1,
+       "a",
+       1,
+       Taking::kYes,
+       0,
+       0,
+       1000,
+       true,
+       {},
+       1},
+      {"not an older one of equal priority",
+       with_a([](S& s) { s.preemption = QuotaPreemption::kLowerOrNewerEqualPriority; }),
+       {{"a", 4}},
+       "a",
+       1,
+       "a",
+       1,
+       Taking::kNotLower,
+       0,
+       0,
+       1000,
+       true,
+       {},
+       -1},
+      {"nor a newer one of higher priority",
+       with_a([](S& s) { s.preemption = QuotaPreemption::kLowerOrNewerEqualPriority; }),
+       {{"a", 4}},
+       "a",
+       1,
+       "a",
+       1,
+       Taking::kNotLower,
+       0,
+       1,
+       1000,
+       true,
+       {},
+       1},
+      {"too soon inside",
+       with_a([](S& s) { s.preempt_min_runtime = absl::Seconds(60); }),
+       {{"a", 4}},
+       "a",
+       1,
+       "a",
+       1,
+       Taking::kMinRuntime,
+       1,
+       0,
+       59},
+      {"the time inside is not that of others",
+       with_b([](S& s) { s.preempt_min_runtime = absl::Seconds(60); }),
+       {{"b", 8}},
+       "a",
+       1,
+       "b",
+       1,
+       Taking::kYes,
+       0,
+       0,
+       1},
+      // Fair shares.
+      {"a guarantee, also where fair shares are asked for",
+       with_a([](S& s) { s.reclaim = ReclaimStrategy::kFairShare; }),
+       {{"a", 3}, {"b", 8}},
+       "a",
+       1,
+       "b",
+       1,
+       Taking::kYes},
+      {"no share, if it does not ask for that",
+       ab(4, 4),
+       {{"a", 4}, {"b", 8}},
+       "a",
+       1,
+       "b",
+       1,
+       Taking::kTakerAbove,
+       0,
+       0,
+       1000,
+       true,
+       {{"a", 4}}},
+      {"not what is the holder's share",
+       fair_departments(),
+       {{"t1", 2}, {"u1", 6}},
+       "t1",
+       1,
+       "u1",
+       1,
+       Taking::kHolderWithin,
+       0,
+       0,
+       1000,
+       true,
+       {{"t1", 4}}},
+      {"what is beyond it",
+       fair_departments(),
+       {{"t1", 2}, {"u1", 8}},
+       "t1",
+       1,
+       "u1",
+       1,
+       Taking::kYes,
+       0,
+       0,
+       1000,
+       true,
+       {{"t1", 4}}},
+      // Of 12, d2 has 8 as d1 wants 4: u2 its 1, u1 the 7 that are left.
+      {"each on the way down has to be beyond its share",
+       fair_departments(),
+       {{"u1", 8}, {"u2", 1}},
+       "t1",
+       1,
+       "u2",
+       1,
+       Taking::kHolderWithin,
+       0,
+       0,
+       1000,
+       true,
+       {{"t1", 4}}},
+      {"and that one is",
+       fair_departments(),
+       {{"u1", 8}, {"u2", 1}},
+       "t1",
+       1,
+       "u1",
+       1,
+       Taking::kYes,
+       0,
+       0,
+       1000,
+       true,
+       {{"t1", 4}}},
+      {"nothing of what its quota does not name",
+       {SpecBuilder("a"), SpecBuilder("b").Min(4)},
+       {{"b", 8}},
+       "a",
+       1,
+       "b",
+       1,
+       Taking::kTakerAbove},
   };
 }
 
@@ -572,8 +804,9 @@ TEST(TakingRule, ByTheTable) {
     const TakingVerdict verdict =
         TakingRule(quotas.tree, now)
             .MayTake({quotas.Id(c.taker), quotas.Of(c.asks), c.taker_priority, now},
-                     {quotas.Id(c.holder), quotas.Of(c.holds), c.holder_priority, now,
-                      now - absl::Seconds(c.ran_for), c.preemptible});
+                     {quotas.Id(c.holder), quotas.Of(c.holds), c.holder_priority,
+                      now + absl::Seconds(c.holder_is_newer_by), now - absl::Seconds(c.ran_for),
+                      c.preemptible});
     EXPECT_EQ(verdict.taking, c.want) << TakingName(verdict.taking);
     if (!verdict.ok()) continue;
     const TakingRule rule(quotas.tree, now);

@@ -138,6 +138,10 @@ class Handle : public PluginsRunner {
   // that reason ("UnreadableGpuRecord"), one of few that the plugin has, and text. Does not wait
   // for the cluster.
   virtual void Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) = 0;
+  // The same of an object that is no pod: one of objects(). `berth run` logs it, too. Say it once,
+  // not in every attempt.
+  virtual void WarnAbout(const Object& /*object*/, absl::string_view /*reason*/,
+                         absl::string_view /*text*/) {}
 
   // --- What the plugins of all profiles share ---
 

@@ -40,6 +40,7 @@ class VictimTrial {
   struct Verdict {
     Status status;
     absl::Time until = absl::InfiniteFuture();
+    bool unless_others_go = false;  // of a refusal: once others are gone it may go, perhaps
   };
   virtual Verdict MayEvict(const VictimUnit& unit) const = 0;
 

@@ -18,6 +18,10 @@
 namespace berth {
 
 class PodInfo;
+struct PodAmounts;
+
+// Behind a class: the devices of it that ResourceClaims ask for, as quotas of Kubernetes spell it.
+inline constexpr absl::string_view kDevicesOfClass = ".deviceclass.resource.k8s.io/devices";
 
 // A key of min, max and their like: "cpu", "pods", "gpu", "nvidia.com/gpu{zone=a}",
 // "gpu{model=H100}".
@@ -40,6 +44,11 @@ struct QuotaLine {
   // The amount of a quantity in the line's unit: thousandths of a CPU or GPU, bytes, plain counts.
   int64_t Amount(const Quantity& quantity) const;
   Quantity QuantityOf(int64_t amount) const;
+  // What a node with these labels has of it, and can run so many pods; 0 where it does not count.
+  int64_t OfNode(const LabelSet& labels, const PodAmounts& allocatable, int64_t allowed_pods) const;
+  // Whether nodes say how much there is. Of devices that claims ask for by class, selectors would
+  // have to tell: such a line is limited by quotas alone.
+  bool has_known_capacity() const;
   // Neither cpu, memory nor ephemeral-storage: what a pod holds of it no other can share.
   bool is_scalar() const {
     return counts != Counts::kPods && (counts == Counts::kGpu || resource > kEphemeralStorage);

@@ -109,8 +109,9 @@ bool IsMarkedForTree(const Object& elastic_quota);
 std::vector<QuotaSpec> ReadQuotas(absl::Span<const Object* const> objects, Problems& problems);
 
 // What contradicts itself in a set of quotas: unknown parents and cycles, min above max, children
-// above their parent, two quotas that select the same pods, a sum of min above what the cluster
-// has (`capacity` by line; lines without an entry are not checked).
+// above their parent, two quotas that select the same pods, a sum of min above what the nodes have
+// (`capacity` by line; lines without an entry are not checked), which is told of the first. The
+// subject of each problem is that of a quota.
 void CheckQuotas(absl::Span<const QuotaSpec> specs, const QuotaAmounts& capacity,
                  Problems& problems);
 

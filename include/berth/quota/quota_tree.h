@@ -74,6 +74,8 @@ class QuotaTree {
   void Release(QuotaId quota, const LineAmounts& amounts) { Move(quota, amounts, -1); }
   // At and below the quota.
   __int128 used(QuotaId quota, int line) const { return used_[At(quota, line)]; }
+  // By the quota's own pods.
+  __int128 own(QuotaId quota, int line) const { return own_[At(quota, line)]; }
   __int128 borrowed(QuotaId quota, int line) const {
     const __int128 more = used(quota, line) - guarantee(quota, line);
     return more > 0 ? more : 0;

@@ -140,7 +140,7 @@ class FakeHandle final : public Handle {
   void set_update_status(absl::Status status) { update_status_ = std::move(status); }
   void set_bind_status(absl::Status status) { bind_status_ = std::move(status); }
   const BindMetadata& bind_metadata() const { return bind_metadata_; }  // of the last Bind()
-  // "namespace/pod: reason: text" of every Warn().
+  // "namespace/pod: reason: text" of every Warn(), "Kind namespace/name: …" of every WarnAbout().
   const std::vector<std::string>& warnings() const { return warnings_; }
   // "namespace/pod" and node of every Bind(), failed ones included.
   const std::vector<std::pair<std::string, std::string>>& bindings() const { return bindings_; }
@@ -179,6 +179,7 @@ class FakeHandle final : public Handle {
   absl::Status Edit(const ObjectEdit& edit) override;
   void EditSoon(ObjectEdit edit) override { Edit(edit).IgnoreError(); }
   void Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) override;
+  void WarnAbout(const Object& object, absl::string_view reason, absl::string_view text) override;
   TimerId RunAt(absl::string_view plugin, absl::Time time, std::function<void()> work) override;
   bool CancelTimer(TimerId timer) override;
   void Post(absl::string_view plugin, std::function<void()> work) override;

@@ -146,7 +146,7 @@ class CrowdedCluster {
     }
     for (const RecordedEvent& event : simulation_->cluster().RecordedEvents()) {
       outcome.notes.push_back(
-          absl::StrCat(event.pod->name(), ": ", event.reason, ": ", event.note()));
+          absl::StrCat(event.regarding->name(), ": ", event.reason, ": ", event.note()));
     }
     outcome.incremental_cycles = simulation_->scheduler().counters().incremental_cycles;
     EXPECT_EQ(simulation_->scheduler().counters().unconfirmed, 0)

@@ -11,6 +11,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "berth/api/quantity.h"
 #include "berth/api/scheduling_berth_dev.pb.h"
 #include "tests/engine/gang_cluster.h"
@@ -71,8 +72,9 @@ class History {
   }
 
   // Lets the scheduler work until nothing changes, and brings back who was evicted, again and
-  // again.
+  // again. No state comes twice meanwhile: nobody takes turns.
   void Settle() {
+    std::set<std::string> states;
     for (int round = 0;; ++round) {
       simulation_->Advance(absl::Minutes(2));
       const std::vector<std::string> evictions = simulation_->cluster().Evictions();
@@ -83,6 +85,7 @@ class History {
         hit.insert(pod.substr(0, pod.rfind('-')));
       }
       if (hit.empty()) break;
+      ASSERT_TRUE(states.insert(State()).second) << "a state comes again: " << log_;
       ASSERT_LT(round, 25) << "they evict each other: " << log_;
       for (const std::string& name : hit) {
         // What is left of it ends, and it starts anew.
@@ -92,11 +95,25 @@ class History {
         const auto running = Running();
         const auto left = running.find(name);
         if (left != running.end() && left->second >= again.minimum) continue;  // it lost surplus
+        const std::string first = first_name_.at(name);
         Remove(name);
-        Submit(again);
+        Submit(again, first);
       }
     }
     Check();
+  }
+  // What runs where; a job that started anew is the same.
+  std::string State() {
+    std::set<std::string> running;
+    for (const Object& object : simulation_->cluster().List(Kind::kPod)) {
+      const std::string& node = object.As<api::Pod>().spec().node_name();
+      if (node.empty()) continue;
+      const std::string name(object.name());
+      const size_t dash = name.rfind('-');
+      running.insert(
+          absl::StrCat(first_name_.at(name.substr(0, dash)), name.substr(dash), " on ", node));
+    }
+    return absl::StrJoin(running, ", ");
   }
 
   const std::string& log() const { return log_; }
@@ -125,8 +142,9 @@ class History {
             simulation_->cluster().Find(Kind::kPod, KeyOf(job_name, job, p)) != nullptr);
       }
       if (there == job.pods) continue;
+      const std::string first = first_name_.at(job_name);
       Remove(job_name);
-      Submit(job);
+      Submit(job, first);
     }
   }
   // t0 and t1 are of one department, t2 and t3 of another, t4 stands alone.
@@ -165,9 +183,10 @@ class History {
   static std::string KeyOf(const std::string& name, const Job& job, int pod) {
     return absl::StrCat("t", job.team, "/", name, "-", pod);
   }
-  void Submit(const Job& job) {
+  void Submit(const Job& job, const std::string& first = "") {
     const std::string name = absl::StrCat("j", ++submitted_);
     jobs_[name] = job;
+    first_name_[name] = first.empty() ? name : first;
     if (job.pods > 1) {
       auto group =
           std::make_shared<api::PodGroup>(MakeGroup(name, job.minimum).As<api::PodGroup>());
@@ -242,6 +261,7 @@ class History {
   std::unique_ptr<Simulation> simulation_;
   std::set<int> nodes_;
   std::map<std::string, Job> jobs_;
+  std::map<std::string, std::string> first_name_;  // by name: of a job that starts anew, its first
   int submitted_ = 0;
   size_t seen_ = 0;  // evictions
   std::string log_;

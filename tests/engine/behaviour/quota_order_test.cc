@@ -151,6 +151,76 @@ TEST(QuotaOrder, SharesComeToTheWeightsAndStayThere) {
   }
 }
 
+// The same with trees and weights at random: at every level each has its weight of what its parent
+// has, within one job.
+TEST(QuotaOrder, SharesOfRandomTreesComeToTheWeights) {
+  constexpr int kLargest = 2;
+  for (int seed = 0; seed < 6; ++seed) {
+    Random random(1000 + seed);
+    std::string quotas, shown;
+    std::map<std::string, double> part;  // of its parent's, by team and department
+    std::map<std::string, std::vector<std::string>> teams_of;
+    std::map<std::string, int> weights;
+    int of_departments = 0;
+    const int departments = random.Between(2, 3);
+    for (int d = 0; d < departments; ++d) {
+      const std::string department = absl::StrCat("d", d);
+      of_departments += weights[department] = random.Between(1, 4);
+      absl::StrAppend(&quotas, Quota(department, "", weights[department]));
+      const int teams = random.Between(1, 3);
+      for (int t = 0; t < teams; ++t) {
+        const std::string team = absl::StrCat("t", d, t);
+        weights[team] = random.Between(1, 3);
+        absl::StrAppend(&quotas, Quota(team, department, weights[team]));
+        teams_of[department].push_back(team);
+      }
+    }
+    for (const auto& [department, teams] : teams_of) {
+      part[department] = 1.0 * weights[department] / of_departments;
+      absl::StrAppend(&shown, department, " ", part[department], ", ");
+      int of_teams = 0;
+      for (const std::string& team : teams) of_teams += weights[team];
+      for (const std::string& team : teams) {
+        part[team] = 1.0 * weights[team] / of_teams;
+        absl::StrAppend(&shown, team, " ", part[team], ", ");
+      }
+    }
+    SCOPED_TRACE(absl::StrCat("seed ", 1000 + seed, ": ", shown));
+    Shared shared(quotas);
+    for (const auto& [department, teams] : teams_of) {
+      for (const std::string& team : teams) {
+        for (int j = 0; j < 120; ++j) shared.Submit(team, random.Between(1, kLargest), false);
+      }
+      shared.Advance(absl::Seconds(1));  // the first has all
+    }
+    int finished = 0;
+    for (int step = 0; step < 90; ++step) {
+      shared.Advance(absl::Seconds(random.Between(1, 15)));
+      std::map<std::string, int> used = shared.Used();
+      for (const auto& [department, teams] : teams_of) {
+        for (const std::string& team : teams) used[department] += used[team];
+      }
+      for (const auto& [department, teams] : teams_of) {
+        if (finished <= 3 * kGpus) break;
+        EXPECT_NEAR(used[department], kGpus * part[department], kLargest)
+            << "step " << step << ", " << department;
+        for (const std::string& team : teams) {
+          EXPECT_NEAR(used[team], used[department] * part[team], kLargest)
+              << "step " << step << ", " << team;
+        }
+      }
+      if (HasFailure()) return;
+      const std::set<std::string> running = shared.Running();
+      const std::vector<std::string> jobs(running.begin(), running.end());
+      for (int end = random.Between(1, 3); end > 0; --end) {
+        shared.Finish(random.OneOf(jobs));
+        ++finished;
+      }
+    }
+    EXPECT_GT(finished, 3 * kGpus);
+  }
+}
+
 // Jobs end one by one, so that what becomes free is found by a scheduler that still tries who waits
 // for what became free before: some have not been tried, and some are in backoff.
 TEST(QuotaOrder, SharesHoldWhileJobsEndOneByOne) {

@@ -134,7 +134,7 @@ class Sequence {
                         ": ", pod.message));
     }
     for (const RecordedEvent& event : cluster().RecordedEvents()) {
-      absl::StrAppend(&timeline_, "  event of ", event.pod->name(), ": ", event.note(), "\n");
+      absl::StrAppend(&timeline_, "  event of ", event.regarding->name(), ": ", event.note(), "\n");
     }
     ADD_FAILURE() << (faulty_ ? "with faults\n" : "without faults\n") << timeline_;
     return cluster().Bindings();

@@ -4,12 +4,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <functional>
 #include <map>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "berth/quota/taking.h"
 #include "plugins/capacity_scheduling/capacity_scheduling.h"
 #include "tests/preemption/small_cluster.h"
 
@@ -86,8 +91,9 @@ class TreeHistory {
     const Plan plan = PlanFor(cluster_, plugin_, *waiting, &plugin_);
     outcome.victims = plan.result.victims;
     outcome.why = absl::StrCat(plan.pre_filter.message(), " / ", plan.post_filter.message());
+    const std::vector<PodPtr> needed = NeededByTheRules(*waiting, outcome.victims);
     for (const PodPtr& victim : outcome.victims) cluster_.Unassign(*victim);
-    ExpectNoneToSpare(*waiting, plan);
+    ExpectNoneToSpare(*waiting, plan, needed);
     const std::string node = NodeFor(*waiting);
     if (!node.empty()) cluster_.Add(pod.NodeName(node));
     outcome.placed = !node.empty();
@@ -114,9 +120,90 @@ class TreeHistory {
     return "";
   }
 
+  // Victims without which the rules would not allow that the others go, whatever their order.
+  std::vector<PodPtr> NeededByTheRules(const PodInfo& pod, const std::vector<PodPtr>& victims) {
+    std::vector<PodPtr> needed;
+    if (victims.size() > 6) return needed;
+    QuotaTree tree = plugin_.book().tree();
+    for (const PodPtr& spared : victims) {
+      std::vector<PodPtr> others = victims;
+      others.erase(std::find(others.begin(), others.end(), spared));
+      if (!MayAllGo(pod, others, tree)) needed.push_back(spared);
+    }
+    return needed;
+  }
+  bool MayAllGo(const PodInfo& pod, const std::vector<PodPtr>& pods, QuotaTree& tree) {
+    if (pods.empty()) return true;
+    for (size_t i = 0; i < pods.size(); ++i) {
+      if (!MayGo(pod, *pods[i], tree)) continue;
+      std::vector<PodPtr> others = pods;
+      others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+      const QuotaCharge& charge = *plugin_.book().FindCharge(*pods[i]->identity());
+      tree.Release(charge.quota, charge.amounts);
+      const bool may = MayAllGo(pod, others, tree);
+      tree.Charge(charge.quota, charge.amounts);
+      if (may) return true;
+    }
+    return false;
+  }
+  bool MayGo(const PodInfo& pod, const PodInfo& victim, const QuotaTree& tree) {
+    const QuotaBook& book = plugin_.book();
+    const absl::Time now = cluster_.clock().Now();
+    const QuotaCharge& charge = *book.FindCharge(*victim.identity());
+    return TakingRule(tree, now)
+        .MayTake(
+            {*book.QuotaOf(pod), book.ChargeOf(pod, nullptr), pod.priority(), pod.creation_time()},
+            {charge.quota, charge.amounts, victim.priority(), victim.creation_time(), now})
+        .ok();
+  }
+
+  // Whether some of the running pods could go, one after the other as the rules allow it then, so
+  // that the pod runs. Plain: tries all sets of them.
+  bool CouldRun(const PodInfo& pod) {
+    CycleState state;
+    PreFilterResult narrowed;
+    plugin_.PreFilter(state, pod, cluster_.nodes(), narrowed);  // reads the quotas
+    const QuotaBook& book = plugin_.book();
+    QuotaTree tree = book.tree();
+    const std::vector<PodPtr> running = Running();
+    std::set<std::vector<bool>> seen;
+    const std::function<bool(const std::vector<bool>&)> from = [&](const std::vector<bool>& gone) {
+      if (!seen.insert(gone).second) return false;
+      const bool has_room =
+          !tree.FindShortage(*book.QuotaOf(pod), book.ChargeOf(pod, nullptr)).has_value();
+      if (has_room && Fits(pod, running, gone)) return true;
+      for (size_t i = 0; i < running.size(); ++i) {
+        if (gone[i]) continue;
+        const QuotaCharge& charge = *book.FindCharge(*running[i]->identity());
+        if (!MayGo(pod, *running[i], tree)) continue;
+        std::vector<bool> more = gone;
+        more[i] = true;
+        tree.Release(charge.quota, charge.amounts);
+        const bool runs = from(more);
+        tree.Charge(charge.quota, charge.amounts);
+        if (runs) return true;
+      }
+      return false;
+    };
+    return from(std::vector<bool>(running.size(), false));
+  }
+  bool Fits(const PodInfo& pod, const std::vector<PodPtr>& running, const std::vector<bool>& gone) {
+    for (NodeRow row = 0; row < cluster_.nodes().size(); ++row) {
+      const NodeInfo& node = cluster_.nodes().node(row);
+      int64_t used = 0;
+      for (size_t i = 0; i < running.size(); ++i) {
+        if (!gone[i] && running[i]->node_name() == node.name().view()) used += GpusOf(*running[i]);
+      }
+      if (used + GpusOf(pod) <= kGpusOfNode) return true;
+    }
+    return false;
+  }
+  static int64_t GpusOf(const PodInfo& pod) { return pod.requests().Get(ResourceIdOf(kGpu)); }
+
   // With any one victim back the pod would not run where it is to.
-  void ExpectNoneToSpare(const PodInfo& pod, const Plan& plan) {
+  void ExpectNoneToSpare(const PodInfo& pod, const Plan& plan, const std::vector<PodPtr>& needed) {
     for (const PodPtr& victim : plan.result.victims) {
+      if (std::find(needed.begin(), needed.end(), victim) != needed.end()) continue;
       cluster_.Assign(victim);
       CycleState state;
       const bool runs = Admits(state, pod) &&
@@ -164,6 +251,16 @@ class TreeHistory {
     plugin_.OnPodGone(*gone);
   }
   int min(int team) const { return min_.at(team); }
+  std::string Describe(const PodInfo& asks) {
+    std::string text = absl::StrCat(asks.key(), " asks for ", GpusOf(asks), " GPUs, priority ",
+                                    asks.priority(), "\n");
+    for (const auto& [team, min] : min_) absl::StrAppend(&text, "t", team, " min ", min, "\n");
+    for (const PodPtr& pod : Running()) {
+      absl::StrAppend(&text, pod->key(), " on ", pod->node_name(), ": ", GpusOf(*pod),
+                      " GPUs, priority ", pod->priority(), "\n");
+    }
+    return text;
+  }
 
  private:
   std::mt19937 random_;
@@ -228,6 +325,40 @@ TEST(QuotaInTree, LargePodsAndPrioritiesEvictNoMoreThanTheyNeed) {
     }
   }
   EXPECT_GT(evictions, 50);
+}
+
+// Whatever set of evictions the rules allow, one after the other: if it makes room for a pod, some
+// such set is found; and it is found only then.
+TEST(QuotaInTree, EvictsWheneverThatIsAllowedAndHelps) {
+  int could = 0, could_not = 0, evicting = 0;
+  for (uint32_t seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    TreeHistory history(seed);
+    const int most_important = seed % 2 == 0 ? 0 : 2;
+    history.SetPromises();
+    for (int step = 0; step < 60; ++step) {
+      SCOPED_TRACE(absl::StrCat("step ", step));
+      if (history.Upto(9) == 0) history.SetPromises();
+      if (history.Upto(3) == 0) {
+        history.RemoveOne();
+        continue;
+      }
+      const PodBuilder pod =
+          history.APod(history.Upto(4), 1 + history.Upto(3), history.Upto(most_important));
+      const PodPtr asks = PodBuilder(pod).Obj();
+      const bool allowed = history.CouldRun(*asks);
+      const std::string before = history.Describe(*asks);
+      const auto outcome = history.Submit(pod);
+      EXPECT_TRUE(allowed || !outcome.placed) << before;
+      EXPECT_TRUE(outcome.placed || !allowed) << outcome.why << "\n" << before;
+      (allowed ? could : could_not) += 1;
+      evicting += static_cast<int>(!outcome.victims.empty());
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+  EXPECT_GT(could, 1000);
+  EXPECT_GT(could_not, 500);
+  EXPECT_GT(evicting, 200);
 }
 
 }  // namespace

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tells people of quotas that contradict each other, while the scheduler runs.
+#ifndef BERTH_PLUGINS_CAPACITY_SCHEDULING_QUOTA_WARNINGS_H_
+#define BERTH_PLUGINS_CAPACITY_SCHEDULING_QUOTA_WARNINGS_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "berth/framework/handle.h"
+#include "berth/quota/quota_spec.h"
+
+namespace berth {
+
+// What was said last of each quota, by uid: by whichever profile.
+struct ToldOfQuotas {
+  absl::flat_hash_map<std::string, std::string> texts;
+};
+
+// Says what `berth validate` says of a set of quotas: in a Warning event about each quota, and so
+// in the log. Says it once, and again when it has changed: of kMostAtOnce quotas in kPause at most,
+// the others follow. Nodes that came or went are looked at once in kPauseOfNodes. Scheduling
+// thread.
+class QuotaWarnings {
+ public:
+  static constexpr absl::Duration kPause = absl::Seconds(5);
+  static constexpr absl::Duration kPauseOfNodes = absl::Minutes(1);
+  static constexpr int kMostAtOnce = 50;
+
+  // All outlive this; `plugin` is the name that timers are counted under.
+  QuotaWarnings(Handle& handle, absl::string_view plugin)
+      : handle_(handle), plugin_(plugin), told_(handle.Shared<ToldOfQuotas>()) {}
+
+  // Everything that exists is known: before that nothing is said.
+  void Begin();
+  // Quotas and nodes may be others than before. Costs little if they are not.
+  void Look();
+
+ private:
+  bool QuotasChanged();
+  bool NodesChanged();
+  void TellSoon();
+  void TellAll();
+  QuotaAmounts Capacity(absl::Span<const QuotaSpec> specs) const;
+
+  Handle& handle_;
+  const std::string plugin_;
+  const std::shared_ptr<ToldOfQuotas> told_;
+  bool begun_ = false;
+  bool has_quotas_ = false;
+  uint64_t elastic_version_ = 0, cluster_version_ = 0;
+  std::optional<uint64_t> nodes_version_;
+  bool timer_is_set_ = false;
+  absl::Time last_ = absl::InfinitePast();
+};
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_CAPACITY_SCHEDULING_QUOTA_WARNINGS_H_
