@@ -220,7 +220,7 @@ class SmallCluster final : public Handle, private DryRunInputsSource {
   bool caches_dry_runs_ = false;
   FakeObjectStore objects_;
   FakeNominator nominator_;
-  const FakeGroups no_groups_;
+  const FakeGroups no_groups_{};
   const Groups* groups_ = &no_groups_;
   SimulatedClock clock_{absl::UnixEpoch() + absl::Hours(24 * 365)};
   std::vector<Rule> rules_;
