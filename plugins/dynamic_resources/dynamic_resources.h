@@ -31,6 +31,7 @@
 #include "berth/framework/score.h"
 #include "berth/incremental/node_changes.h"
 #include "berth/incremental/sign.h"
+#include "berth/incremental/uniform_score.h"
 #include "plugins/dynamic_resources/cluster_devices.h"
 #include "plugins/dynamic_resources/dynamic_resources_args.h"
 #include "plugins/dynamic_resources/extended_resource_claim.h"
@@ -52,6 +53,7 @@ class DynamicResources final : public Plugin,
                                public PostFilterPlugin,
                                public PostFilterBound,
                                public ScorePlugin,
+                               public UniformScorePlugin,
                                public ScoreExtensions,
                                public ReservePlugin,
                                public PreBindPlugin,
@@ -92,6 +94,9 @@ class DynamicResources final : public Plugin,
   absl::Status ScoreNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                           absl::Span<const NodeRow> rows,
                           absl::Span<int64_t> scores) const override;
+  // 0 for pods without a claim that has to be allocated.
+  std::optional<int64_t> UniformScore(const CycleState& state, const PodInfo& pod,
+                                      const NodeTable& nodes) const override;
   absl::Status NormalizeScores(const CycleState& state, const PodInfo& pod,
                                absl::Span<const NodeRow> rows,
                                absl::Span<int64_t> scores) const override;

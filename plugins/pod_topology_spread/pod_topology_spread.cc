@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/incremental/domain_counts.h"
@@ -100,10 +101,13 @@ absl::StatusOr<SpreadConstraints> PodTopologySpread::ConstraintsOf(
   if (!pod.topology_spread_constraints().empty()) {
     return of_action(pod.topology_spread_constraints());
   }
-  SpreadConstraints constraints = of_action(defaults_.constraints);
-  if (constraints.empty()) return constraints;
+  const bool any = absl::c_any_of(defaults_.constraints, [action](const auto& constraint) {
+    return constraint.when_unsatisfiable == action;
+  });
+  if (!any) return SpreadConstraints();
   const LabelSelector selector = default_selectors_.For(pod, handle_.objects());
   if (selector.SelectsEverything()) return SpreadConstraints();
+  SpreadConstraints constraints = of_action(defaults_.constraints);
   for (TopologySpreadConstraint& constraint : constraints) constraint.selector = selector;
   return constraints;
 }

@@ -85,7 +85,6 @@ Status ScoreCache::Refresh(const NodeTable& nodes, const Nominator& nominator,
   if (!scored_) return LookForFeasible(nodes, evaluated_pod);
   if (scratch_.changed.empty() && !have_moved && !spread_changed_) return Status::Success();
 
-  const ScoreColumns::Extremes extremes = columns_.extremes();
   Status status = RefilterChanged(evaluated_pod);
   if (!status.ok()) return status;
   bool all_differ = false;
@@ -93,7 +92,7 @@ Status ScoreCache::Refresh(const NodeTable& nodes, const Nominator& nominator,
     status = columns_.ScoreBySpread(nodes, all_differ);
     if (!status.ok()) return status;
   }
-  all_differ |= columns_.FindExtremes(extremes);
+  all_differ |= columns_.FindExtremes();
   if (all_differ) return Renormalize();
   if (have_moved) {
     columns_.Sort(first_moved_);
