@@ -848,5 +848,49 @@ TEST(DynamicResourcesTest, InitContainersUseTheDevicesOfLaterOnes) {
                   "i: container-2-request-1", "j: container-2-request-1"));
 }
 
+// --- Explanations: `berth explain` shows both in its table and in its JSON ---
+
+TEST(DynamicResourcesTest, ExplainsWhichDevicesAreTakenAndWhichSelectorRejectedWhich) {
+  const std::string slice =
+      "{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: s}, spec: {driver: "
+      "d, "
+      "nodeName: n0, pool: {name: n0, generation: 1, resourceSliceCount: 1}, devices: [{name: x0, "
+      "attributes: {model: {string: old}}}, {name: x1, attributes: {model: {string: "
+      "new}}}]}}\n---\n";
+  const std::string wants_new =
+      "requests: [{name: r, exactly: {deviceClassName: any, selectors: [{cel: {expression: "
+      "'device.attributes[\"d\"].model == \"new\"'}}]}}]";
+  const auto explain = [&](World& world, const PodPtr& pod) {
+    EXPECT_TRUE(world.PreFilter(pod).ok());
+    std::vector<std::string> lines;
+    const NodeInfo& node = world.handle.nodes().node(0);
+    for (const NodeNote& note : world.plugin->ExplainNode(world.state, *pod, node)) {
+      lines.push_back(absl::StrCat(note.name, ": ", note.text));
+    }
+    for (const PlannedAllocation& planned :
+         world.plugin->ExplainAllocations(world.state, *pod, node)) {
+      for (const auto& result : planned.allocation->devices().results()) {
+        lines.push_back(absl::StrCat("planned ", planned.claim, ": ", result.device()));
+      }
+    }
+    return lines;
+  };
+  constexpr char kOld[] = "d/n0/x0: selector #0: device.attributes[\"d\"].model == \"new\"";
+  World free(ClaimOf("c", wants_new), slice);
+  EXPECT_THAT(explain(free, PodOf({"c"})),
+              ElementsAre("ref-c: gets r d/n0/x1", absl::StrCat("ref-c/r cannot have: ", kOld),
+                          "planned ref-c: x1"));
+  World taken(ClaimOf("c", wants_new) + ClaimOf("other", wants_new), slice);
+  const PodPtr other = PodOf({"other"}, "q");
+  ASSERT_TRUE(taken.PreFilter(other).ok());
+  ASSERT_TRUE(taken.plugin->Reserve(taken.state, *other, "n0").ok());
+  EXPECT_THAT(explain(taken, PodOf({"c"})),
+              ElementsAre(absl::StrCat("ref-c/r cannot have: ", kOld, "; d/n0/x1: in use")));
+  World special(kGpuClass, SliceOf("n0", 1), kExtended);
+  EXPECT_THAT(explain(special, PodWithGpus("1")),
+              ElementsAre("<extended-resources>: gets container-0-request-0 d/n0/x0",
+                          "planned <extended-resources>: x0"));
+}
+
 }  // namespace
 }  // namespace berth::testing
