@@ -5,6 +5,7 @@
 #define BERTH_CLUSTER_H_
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,6 +22,10 @@
 #include "berth/api/symbol.h"
 
 namespace berth {
+
+namespace api {
+class PodExtendedResourceClaimStatus;
+}  // namespace api
 
 // One change of one object.
 struct WatchEvent {
@@ -65,6 +70,8 @@ struct PodStatusPatch {
   std::string condition_reason;  // "Unschedulable", "SchedulerError"
   std::string condition_message;
   std::optional<std::string> nominated_node_name;  // absent: unchanged, "": cleared
+  // Which claim has the devices of its extended resources; null: unchanged.
+  std::shared_ptr<const api::PodExtendedResourceClaimStatus> extended_resource_claim = nullptr;
 };
 
 // An event for people: `kubectl describe` of what it is about shows it.
@@ -125,6 +132,15 @@ class Cluster {
   // Changes parts of the object, whatever its state: Aborted only if others were faster
   // again and again. Ok, too, if the edit changes nothing. A cluster need not take edits.
   virtual absl::Status Edit(const ObjectEdit& edit);
+
+  // Adds an object that is no pod, and returns it as the cluster has it: with its uid and, if it
+  // has a generateName and no name, with a name that begins with it. AlreadyExists if there is one
+  // of that name. DeadlineExceeded, Cancelled and Unknown mean that it may have happened. A cluster
+  // need not take new objects.
+  virtual absl::StatusOr<Object> Create(const Object& object);
+  // Deletes an object that is no pod: at once, or when its last finalizer is gone. NotFound if it
+  // is gone already, or if another one has its name. A cluster need not delete objects.
+  virtual absl::Status Delete(const Identity& object);
 
   // Does not wait.
   virtual void Record(RecordedEvent event) = 0;

@@ -150,6 +150,9 @@ class InMemoryCluster final : public Cluster, public PrefetchingCluster {
   absl::Status PatchPodStatus(const PodStatusPatch& patch) override;
   absl::Status Update(const ObjectUpdate& update) override;
   absl::Status Edit(const ObjectEdit& edit) override;
+  // A generated name is the first one that is free of NAME0, NAME1 ...
+  absl::StatusOr<Object> Create(const Object& object) override;
+  absl::Status Delete(const Identity& object) override;
   void Record(RecordedEvent event) override;
 
  private:

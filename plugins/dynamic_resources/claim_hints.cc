@@ -6,6 +6,7 @@
 #include <string>
 
 #include "berth/api/resource_v1.pb.h"
+#include "plugins/dynamic_resources/extended_resource_claim.h"
 #include "plugins/dynamic_resources/pod_claims.h"
 
 namespace berth {
@@ -38,6 +39,12 @@ bool HasNamedClaims(const PodInfo& pod, const ObjectStore& objects) {
 // it is.
 QueueingHint AfterClaimChange(const PodInfo& pod, const ObjectChange& change,
                               const ObjectStore& objects) {
+  if (change.new_object == nullptr) {
+    const auto& last = change.old_object->As<api::ResourceClaim>();
+    const bool frees = last.status().has_allocation() && HasNamedClaims(pod, objects);
+    return frees || SpecialClaimOwner(last) == pod.uid() ? QueueingHint::kQueue
+                                                         : QueueingHint::kSkip;
+  }
   const auto& now = change.new_object->As<api::ResourceClaim>();
   const auto* const before =
       change.old_object == nullptr ? nullptr : &change.old_object->As<api::ResourceClaim>();
@@ -67,6 +74,15 @@ QueueingHint AfterPodEnd(const PodInfo&, const ObjectChange& change, const Objec
   return had_claims ? QueueingHint::kQueue : QueueingHint::kSkip;
 }
 
+// The same with DRAExtendedResource.
+QueueingHint AfterPodWithDevicesEnd(const PodInfo& pod, const ObjectChange& change,
+                                    const ObjectStore& objects) {
+  if (change.old_pod != nullptr && RequestsDeviceResources(*change.old_pod)) {
+    return QueueingHint::kQueue;
+  }
+  return AfterPodEnd(pod, change, objects);
+}
+
 // Upstream's pods hear of slices whose devices have other taints.
 QueueingHint AfterTaintRuleChange(const PodInfo&, const ObjectChange& change, const ObjectStore&) {
   if (change.old_object == nullptr || change.new_object == nullptr) return QueueingHint::kQueue;
@@ -90,9 +106,12 @@ std::vector<ClusterEventWithHint> ClaimEvents(const ObjectStore& objects,
       {{EventResource::Node(),
         action::kAdd | action::kUpdateNodeLabel | action::kUpdateNodeAllocatable},
        nullptr},
-      {{EventResource::Of(Kind::kResourceClaim), kAddOrUpdate}, with(&AfterClaimChange)},
+      {{EventResource::Of(Kind::kResourceClaim),
+        features.extended_resources ? kAddOrUpdate | action::kDelete : kAddOrUpdate},
+       with(&AfterClaimChange)},
       {{EventResource::Pod(), action::kUpdatePodGeneratedResourceClaim}, with(&AfterPodChange)},
-      {{EventResource::AssignedPod(), action::kDelete}, with(&AfterPodEnd)},
+      {{EventResource::AssignedPod(), action::kDelete},
+       features.extended_resources ? with(&AfterPodWithDevicesEnd) : with(&AfterPodEnd)},
       {{EventResource::Of(Kind::kDeviceClass), kAddOrUpdate}, nullptr},
       {{EventResource::Of(Kind::kResourceSlice), kAddOrUpdate}, nullptr},
   };

@@ -12,6 +12,8 @@
 namespace berth {
 
 // As kube-scheduler v1.35 dynamicresources EventsToRegister. `objects` outlives them.
+// With DRAExtendedResource also the end of a claim: it is the pod's own special one, which was in
+// its way, or devices are free that no edit took from it.
 std::vector<ClusterEventWithHint> ClaimEvents(const ObjectStore& objects,
                                               const DeviceFeatures& features);
 

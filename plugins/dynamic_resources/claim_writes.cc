@@ -7,9 +7,11 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "berth/api/core_v1.pb.h"
 #include "berth/api/object_update.h"
 #include "berth/api/resource_v1.pb.h"
 #include "berth/api/time.h"
+#include "berth/cluster.h"
 #include "google/protobuf/struct.pb.h"
 #include "google/protobuf/util/json_util.h"
 #include "google/protobuf/util/message_differencer.h"
@@ -171,6 +173,40 @@ void Deallocate(const Object& claim, absl::string_view pod_uid, Handle& handle) 
     latest.mutable_status()->clear_reserved_for();
     latest.mutable_status()->clear_allocation();
     latest.mutable_status()->clear_devices();
+    return absl::OkStatus();
+  }));
+}
+
+absl::StatusOr<Object> CreateSpecialClaim(const Claim& claim, Handle& handle) {
+  auto made = std::make_shared<Claim>(claim);
+  made->mutable_metadata()->clear_name();
+  made->mutable_metadata()->clear_uid();
+  absl::StatusOr<Object> created = handle.Create(Object::Of(std::move(made)));
+  if (created.ok()) return created;
+  return absl::Status(
+      created.status().code(),
+      absl::StrCat("create claim for extended resources ", claim.metadata().namespace_(), "/",
+                   claim.metadata().generate_name(), ": ", created.status().message()));
+}
+
+absl::Status WriteSpecialClaim(const PodInfo& pod, const Object& claim,
+                               const api::PodExtendedResourceClaimStatus& mappings,
+                               Handle& handle) {
+  auto status = std::make_shared<api::PodExtendedResourceClaimStatus>(mappings);
+  status->set_resource_claim_name(std::string(claim.name()));
+  const absl::Status written =
+      handle.PatchPodStatus({.pod = pod.identity(), .extended_resource_claim = std::move(status)});
+  if (written.ok()) return written;
+  return absl::Status(
+      written.code(),
+      absl::StrCat("update pod ", pod.key(), " ExtendedResourceClaimStatus: ", written.message()));
+}
+
+void DeleteClaim(const Object& claim, Handle& handle) {
+  handle.DeleteSoon(EditOf(claim, Part::kAllButStatus, [](Claim& latest) {
+    auto& finalizers = *latest.mutable_metadata()->mutable_finalizers();
+    finalizers.erase(std::remove(finalizers.begin(), finalizers.end(), kFinalizer),
+                     finalizers.end());
     return absl::OkStatus();
   }));
 }

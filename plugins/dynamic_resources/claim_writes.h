@@ -9,6 +9,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "berth/api/kinds.h"
@@ -20,6 +21,8 @@ namespace berth {
 
 namespace api {
 class AllocationResult;
+class PodExtendedResourceClaimStatus;
+class ResourceClaim;
 }  // namespace api
 
 // What was written to a claim.
@@ -45,6 +48,18 @@ void RemoveReservation(const Object& claim, absl::string_view pod_uid, Handle& h
 
 // The claim has no devices any more, if nobody but the pod has it reserved. Does not wait.
 void Deallocate(const Object& claim, absl::string_view pod_uid, Handle& handle);
+
+// Makes the special claim with the requests that it has on the node, and returns it as the cluster
+// has it. Blocks; any thread.
+absl::StatusOr<Object> CreateSpecialClaim(const api::ResourceClaim& claim, Handle& handle);
+
+// Writes to the pod which claim is its special one, and which container has what of it. Blocks; any
+// thread.
+absl::Status WriteSpecialClaim(const PodInfo& pod, const Object& claim,
+                               const api::PodExtendedResourceClaimStatus& mappings, Handle& handle);
+
+// Deletes it, with its finalizer. Does not wait.
+void DeleteClaim(const Object& claim, Handle& handle);
 
 // Whether nobody has it reserved, or only the pod.
 bool MayBeDeallocated(const api::ResourceClaim& claim, absl::string_view pod_uid);

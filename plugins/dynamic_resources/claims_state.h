@@ -3,10 +3,13 @@
 #ifndef BERTH_PLUGINS_DYNAMIC_RESOURCES_CLAIMS_STATE_H_
 #define BERTH_PLUGINS_DYNAMIC_RESOURCES_CLAIMS_STATE_H_
 
+#include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -15,11 +18,14 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "berth/api/node_selector.h"
+#include "berth/api/packed_pod.h"
 #include "berth/api/symbol.h"
 #include "berth/devices/claim_to_allocate.h"
 #include "berth/devices/device_allocator.h"
 #include "berth/framework/cycle_state.h"
+#include "berth/framework/node_info.h"
 #include "berth/mutex.h"
+#include "plugins/dynamic_resources/extended_resource_claim.h"
 #include "plugins/dynamic_resources/pod_claims.h"
 
 namespace berth {
@@ -39,6 +45,47 @@ struct AllocationsByNode {
   int left_at_last_yield = std::numeric_limits<int>::max();
 };
 
+// Claims that are to be allocated.
+struct ClaimsToAllocate {
+  std::vector<ClaimToAllocate> claims;
+  std::vector<int> positions;  // of these in ClaimsOfPod::claims
+  // Of the special claim, if it is among them: which containers its requests are for.
+  std::shared_ptr<const api::PodExtendedResourceClaimStatus> mappings;
+};
+
+// The special claim of a pod: the last of its claims. What it asks for depends on what the node has
+// by itself.
+class SpecialClaim {
+ public:
+  using Parse = std::function<ClaimToAllocate(std::shared_ptr<const api::ResourceClaim>)>;
+  // `pod` may be gone later.
+  SpecialClaim(const PodInfo& pod, std::vector<ExtendedResource> resources, Object claim,
+               int position, Parse parse)
+      : pod_(pod.packed()),
+        resources_(std::move(resources)),
+        claim_(std::move(claim)),
+        position_(position),
+        parse_(std::move(parse)) {}
+
+  int position() const { return position_; }  // in ClaimsOfPod::claims
+  // It is left over from an attempt that failed, and in the way of this one.
+  bool is_stale() const { return !IsInMemory(claim_); }
+  // What is to be allocated on the node: `others`, and what stands for the extended resources that
+  // the node does not have by itself. Null if the node has a resource neither way. Valid as long as
+  // this and `others`. Threads: any.
+  const ClaimsToAllocate* On(const NodeInfo& node, const ClaimsToAllocate& others) const;
+
+ private:
+  const std::shared_ptr<const PackedPod> pod_;
+  const std::vector<ExtendedResource> resources_;
+  const Object claim_;
+  const int position_;
+  const Parse parse_;
+  mutable Mutex mutex_;
+  // By which resources are left to devices.
+  mutable std::map<std::vector<bool>, ClaimsToAllocate> made_ ABSL_GUARDED_BY(mutex_);
+};
+
 // The claims as PreFilter found them, and what the allocator said of each node that was filtered
 // since. Shared by the copies of a state: evictions free no devices.
 struct ClaimsOfPod {
@@ -50,9 +97,20 @@ struct ClaimsOfPod {
   std::vector<std::optional<NodeSelector>> available_on;
   // By claim: why its devices will not be of use (WhyLost()); empty for most.
   std::vector<std::string> lost;
-  bool has_lost = false;  // any
-  std::vector<ClaimToAllocate> to_allocate;
-  std::vector<int> positions;  // of these in `claims`
+  bool has_lost = false;                        // any
+  ClaimsToAllocate to_allocate;                 // without the special one
+  std::shared_ptr<const SpecialClaim> special;  // null for most
+
+  bool is_special(size_t claim) const {
+    return special != nullptr && static_cast<size_t>(special->position()) == claim;
+  }
+  // Whether there may be something to allocate on a node.
+  bool may_allocate() const { return !to_allocate.claims.empty() || special != nullptr; }
+  // See SpecialClaim::On().
+  const ClaimsToAllocate* ToAllocateOn(const NodeInfo& node) const {
+    return special == nullptr || special->is_stale() ? &to_allocate
+                                                     : special->On(node, to_allocate);
+  }
 
   std::shared_ptr<AllocationsByNode> allocations;
 };
@@ -66,8 +124,12 @@ struct ClaimsState : StateData {
   // From Reserve on, by claim: what it gets, perhaps with others; null if it has an allocation
   // already.
   std::vector<std::shared_ptr<const api::AllocationResult>> allocations;
+  // What was allocated on the node; part of `pod`, or null.
+  const ClaimsToAllocate* reserved = nullptr;
   // Whether PreBind reserved the claim for the pod, or had begun to.
   std::vector<bool> written;
+  // The special claim, if PreBind made it.
+  std::optional<Object> created;
   absl::Time bind_deadline;  // if PreBind waits for binding conditions
 
   std::unique_ptr<StateData> Clone() const override { return std::make_unique<ClaimsState>(*this); }

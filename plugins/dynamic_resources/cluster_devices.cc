@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/types/span.h"
 #include "berth/api/resource_v1.pb.h"
+#include "plugins/dynamic_resources/extended_resource_claim.h"
 
 namespace berth {
 namespace {
@@ -125,6 +126,8 @@ void ClusterDevices::UpdateClaims(const ObjectStore& objects) {
   } else {
     NoteChanged({}, /*all=*/true);
     for (const auto& [key, devices] : std::exchange(by_claim_, {})) Subtract(devices, held_);
+    special_claims_.clear();
+    special_owners_.clear();
     for (const Object* claim : objects.List(Kind::kResourceClaim)) {
       SetClaim(objects, *claim->identity());
     }
@@ -132,6 +135,9 @@ void ClusterDevices::UpdateClaims(const ObjectStore& objects) {
     for (const auto& [uid, one] : in_flight_) in_flight.push_back(uid);
     for (const std::string& uid : in_flight) DropSeen(objects, uid);
   }
+  // The watch may have come past a claim that it never showed.
+  const std::vector<std::string> expected(expected_.begin(), expected_.end());
+  for (const std::string& uid : expected) DropSeen(objects, uid);
   has_read_claims_ = true;
   claims_version_ = version;
 }
@@ -151,14 +157,57 @@ void ClusterDevices::SetClaim(const ObjectStore& objects, const Identity& claim)
     by_claim_.erase(known);
   }
   if (!devices.empty()) by_claim_.emplace(claim.key(), std::move(devices));
+  if (inventory_.features().extended_resources) NoteSpecialClaim(claim.key(), now);
+  // The watch has shown it, even if it is gone by now.
+  if (expected_.erase(claim.uid()) > 0) in_flight_.find(claim.uid())->second.is_expected = false;
   DropSeen(now, claim.uid());
+}
+
+void ClusterDevices::NoteSpecialClaim(const std::string& key, const Object* now) {
+  if (const auto known = special_owners_.find(key); known != special_owners_.end()) {
+    const auto claims = special_claims_.find(known->second);
+    claims->second.erase(key);
+    if (claims->second.empty()) special_claims_.erase(claims);
+    special_owners_.erase(known);
+  }
+  if (now == nullptr) return;
+  const auto& claim = now->As<api::ResourceClaim>();
+  uint64_t version = 0;
+  if (absl::SimpleAtoi(claim.metadata().resource_version(), &version)) {
+    latest_claim_ = std::max(latest_claim_, version);
+  }
+  const absl::string_view owner = SpecialClaimOwner(claim);
+  if (owner.empty()) return;
+  special_claims_[owner].insert(key);
+  special_owners_.emplace(key, owner);
+}
+
+const Object* ClusterDevices::SpecialClaimOf(absl::string_view pod_uid,
+                                             const ObjectStore& objects) const {
+  const auto found = special_claims_.find(pod_uid);
+  if (found == special_claims_.end()) return nullptr;
+  const absl::string_view key = *found->second.begin();
+  const size_t slash = key.find('/');
+  return objects.Find(Kind::kResourceClaim, key.substr(0, slash), key.substr(slash + 1));
 }
 
 void ClusterDevices::DropSeen(const Object* now, absl::string_view claim_uid) {
   const auto found = in_flight_.find(claim_uid);
   if (found == in_flight_.end()) return;
   Flight& flight = found->second;
-  if (now == nullptr || now->uid() != claim_uid) {
+  const bool is_there = now != nullptr && now->uid() == claim_uid;
+  if (flight.is_expected) {
+    const bool is_passed =
+        !flight.written.empty() &&
+        std::all_of(flight.written.begin(), flight.written.end(), [this](const ClaimWrite& write) {
+          uint64_t version = 0;
+          return absl::SimpleAtoi(write.version, &version) && version < latest_claim_;
+        });
+    if (!is_there && !is_passed) return;
+    flight.is_expected = false;
+    expected_.erase(claim_uid);
+  }
+  if (!is_there) {
     flight.pods.clear();
     flight.written.clear();
   } else {
@@ -190,6 +239,8 @@ void ClusterDevices::Promise(absl::string_view pod_uid, const Object& claim,
     flight.allocation = allocation;
     flight.devices = DevicesOf(*allocation);
     Add(flight.devices, promised_);
+    flight.is_expected = IsInMemory(claim);
+    if (flight.is_expected) expected_.emplace(claim.uid());
   }
   flight.pods.emplace(pod_uid);
 }
@@ -199,6 +250,11 @@ void ClusterDevices::GiveUp(absl::string_view pod_uid, absl::string_view claim_u
   const auto found = in_flight_.find(claim_uid);
   if (found == in_flight_.end() || found->second.pods.erase(pod_uid) == 0) return;
   DropIfEmpty(found);
+}
+
+void ClusterDevices::NoteCreated(absl::string_view claim_uid, const Object& created) {
+  const MutexLock lock(mutex_);
+  notes_.push_back({.claim_uid = std::string(claim_uid), .created = created});
 }
 
 void ClusterDevices::NoteWritten(absl::string_view pod_uid, absl::string_view claim_uid,
@@ -220,7 +276,15 @@ void ClusterDevices::TakeNotes() {
     const auto found = in_flight_.find(note.claim_uid);
     if (found == in_flight_.end()) continue;
     Flight& flight = found->second;
-    if (note.is_read) {
+    if (note.created.has_value()) {
+      const std::string uid(note.created->uid());
+      flight.claim_key = std::string(note.created->key());
+      expected_.erase(note.claim_uid);
+      expected_.insert(uid);
+      auto node = in_flight_.extract(found);
+      in_flight_.emplace(uid, std::move(node.mapped()));
+      note.claim_uid = uid;
+    } else if (note.is_read) {
       std::erase_if(flight.written, [&](const ClaimWrite& write) {
         return write.is_lost && write.version == note.write.version;
       });
@@ -235,6 +299,7 @@ void ClusterDevices::TakeNotes() {
 void ClusterDevices::DropIfEmpty(Flights::iterator flight) {
   if (!flight->second.pods.empty() || !flight->second.written.empty()) return;
   Subtract(flight->second.devices, promised_);
+  expected_.erase(flight->first);
   in_flight_.erase(flight);
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,6 +63,10 @@ class ClusterDevices {
   int64_t held() const { return static_cast<int64_t>(held_.size()); }
   int64_t promised() const { return static_cast<int64_t>(promised_.size()); }
 
+  // The special claim of the pod, which an attempt before left over; or null. With
+  // DRAExtendedResource.
+  const Object* SpecialClaimOf(absl::string_view pod_uid, const ObjectStore& objects) const;
+
   // --- Allocations in flight: as kube-scheduler v1.35 dra_manager.go inFlightAllocations ---
 
   using Allocation = std::shared_ptr<const api::AllocationResult>;
@@ -76,6 +81,9 @@ class ClusterDevices {
   // The pod has written the allocation, or may have. From now on only the watch ends its part: it
   // may lag behind, and the pod need not live as long. Any thread.
   void NoteWritten(absl::string_view pod_uid, absl::string_view claim_uid, ClaimWrite write);
+  // The special claim, which was promised something while only in memory, has been made. Before
+  // anything is written to it. Any thread.
+  void NoteCreated(absl::string_view claim_uid, const Object& created);
   // The claim has been read again: what was to be written over that version was not. Any thread.
   void NoteRead(absl::string_view claim_uid, absl::string_view version);
 
@@ -101,11 +109,13 @@ class ClusterDevices {
     std::string claim_key;
     Allocation allocation;
     UsedDevices devices;
+    bool is_expected = false;  // a special claim that the watch has not shown yet
   };
   struct Note {
     std::string pod_uid, claim_uid;
     ClaimWrite write;
-    bool is_read = false;  // else a write
+    bool is_read = false;           // else a write, or
+    std::optional<Object> created;  // the claim under its own uid
   };
   using Flights = absl::flat_hash_map<std::string, Flight>;  // by the claim's uid
 
@@ -119,6 +129,7 @@ class ClusterDevices {
   // The same of what is in flight for the claim, if anything is.
   void DropSeen(const ObjectStore& objects, absl::string_view claim_uid);
   void DropIfEmpty(Flights::iterator flight);
+  void NoteSpecialClaim(const std::string& key, const Object* now);
   using Holders = absl::flat_hash_map<DeviceId, int>;
   UsedDevices DevicesOf(const api::AllocationResult& allocation) const;
   void Add(const UsedDevices& devices, Holders& holders);
@@ -136,6 +147,10 @@ class ClusterDevices {
   absl::flat_hash_map<std::string, UsedDevices> by_claim_;  // by key
   Holders held_;                                            // how many claims hold it
   Flights in_flight_;
+  absl::flat_hash_set<std::string> expected_;  // uids of flights with is_expected
+  uint64_t latest_claim_ = 0;                  // the highest version that the watch has shown
+  absl::flat_hash_map<std::string, std::set<std::string>> special_claims_;  // keys by pod uid
+  absl::flat_hash_map<std::string, std::string> special_owners_;            // the other way
   Holders promised_;
   absl::flat_hash_map<DeviceId, std::vector<Share>> shares_;
   std::vector<std::string> noted_;  // claims of which a note was taken since the last Update()

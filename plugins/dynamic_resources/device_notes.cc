@@ -19,7 +19,7 @@ constexpr size_t kMostNamed = 8;
 
 }  // namespace
 
-std::vector<NodeNote> NotesOnDevices(const ClaimsOfPod& claims,
+std::vector<NodeNote> NotesOnDevices(const ClaimsOfPod& claims, const ClaimsToAllocate& on_node,
                                      absl::Span<const PlannedAllocation> planned,
                                      const ClusterDevices& devices, const NodeInfo& node) {
   std::vector<NodeNote> notes;
@@ -34,12 +34,13 @@ std::vector<NodeNote> NotesOnDevices(const ClaimsOfPod& claims,
   const auto is_held = [&](const DeviceId& device) { return devices.Holds(device); };
   const AllocationRequest request = {
       .inventory = devices.inventory(),
-      .claims = claims.to_allocate,
+      .claims = on_node.claims,
       .is_held = is_held,
       .consumed = [&](const DeviceId& device) { return devices.Consumed(device); }};
   for (const RejectedDevices& rejected : ExplainDevices(request, node.name(), node.labels())) {
-    const std::string name = absl::StrCat(claims.claims[claims.positions[rejected.claim]].reference,
-                                          "/", rejected.request, " cannot have");
+    const std::string name =
+        absl::StrCat(claims.claims[on_node.positions[rejected.claim]].reference, "/",
+                     rejected.request, " cannot have");
     std::string text = absl::StrJoin(
         rejected.devices.begin(),
         rejected.devices.begin() +

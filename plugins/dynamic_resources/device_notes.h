@@ -15,7 +15,7 @@ namespace berth {
 
 // By claim the devices that it would get, as `planned`; by request which devices are out of the
 // question, and why: "gpu-0, gpu-1: selector #0: EXPRESSION".
-std::vector<NodeNote> NotesOnDevices(const ClaimsOfPod& claims,
+std::vector<NodeNote> NotesOnDevices(const ClaimsOfPod& claims, const ClaimsToAllocate& on_node,
                                      absl::Span<const PlannedAllocation> planned,
                                      const ClusterDevices& devices, const NodeInfo& node);
 

@@ -56,8 +56,11 @@ DynamicResources::DynamicResources(Handle& handle, const DynamicResourcesArgs& a
       binding_timeout_(args.binding_timeout.value_or(kBindingTimeout)),
       scoring_(DeviceScoringNamed(args.device_scoring)),
       devices_(handle.Shared<ClusterDevices>()),
+      classes_(args.Features().extended_resources ? handle.Shared<ExtendedResourceClasses>()
+                                                  : nullptr),
       allocations_(*devices_, args.filter_timeout, scoring_) {
   devices_->SetFeatures(args.Features());
+  if (classes_ != nullptr) classes_->Enable(handle.profile_name());
 }
 
 // --- Which claims --------------------------------------------------------------------------------
@@ -68,6 +71,36 @@ Status DynamicResources::PreEnqueue(const PodInfo& pod) {
   const absl::Status found = FindPodClaims(pod, handle_.objects(), claims);
   return found.ok() ? Status::Success()
                     : Status::UnschedulableAndUnresolvable(std::string(found.message()));
+}
+
+ClaimToAllocate DynamicResources::Parse(std::shared_ptr<const api::ResourceClaim> claim) const {
+  const auto find_class = [this](absl::string_view name) {
+    const Object* const found = handle_.objects().Find(Kind::kDeviceClass, "", name);
+    return found == nullptr ? nullptr : found->Share<api::DeviceClass>();
+  };
+  return ClaimToAllocate::Parse(std::move(claim), find_class, devices_->inventory());
+}
+
+const ExtendedResourceClasses* DynamicResources::Classes() const {
+  if (classes_ == nullptr) return nullptr;
+  const ObjectStore& objects = handle_.objects();
+  classes_->Update(objects.version(Kind::kDeviceClass),
+                   [&] { return objects.List(Kind::kDeviceClass); });
+  return classes_.get();
+}
+
+bool DynamicResources::MayUseDevices(const PodInfo& pod) const {
+  return HasResourceClaims(pod) || (classes_ != nullptr && RequestsDeviceResources(pod));
+}
+
+void DynamicResources::AddSpecialClaim(const PodInfo& pod, std::vector<ExtendedResource> resources,
+                                       ClaimsOfPod& of_pod) {
+  const Object* const left_over = devices_->SpecialClaimOf(pod.uid(), handle_.objects());
+  Object claim = left_over != nullptr ? *left_over : MakeSpecialClaim(pod);
+  of_pod.special = std::make_shared<SpecialClaim>(
+      pod, std::move(resources), claim, static_cast<int>(of_pod.claims.size()),
+      [this](auto message) { return Parse(std::move(message)); });
+  of_pod.claims.push_back({kSpecialClaimName, std::move(claim)});
 }
 
 Status DynamicResources::CheckClasses(const api::ResourceClaim& claim) const {
@@ -99,16 +132,15 @@ Status DynamicResources::CheckClasses(const api::ResourceClaim& claim) const {
 Status DynamicResources::PreFilter(CycleState& state, const PodInfo& pod, const NodeTable&,
                                    PreFilterResult&) {
   state.Delete(kState);
-  if (!HasResourceClaims(pod)) return Status::Skip();
+  std::vector<ExtendedResource> resources;
+  if (classes_ != nullptr) resources = ExtendedResourcesOf(pod, *Classes());
+  if (!HasResourceClaims(pod) && resources.empty()) return Status::Skip();
   auto of_pod = std::make_shared<ClaimsOfPod>();
   const absl::Status found = FindPodClaims(pod, handle_.objects(), of_pod->claims);
   if (!found.ok()) return Status::UnschedulableAndUnresolvable(std::string(found.message()));
-  if (of_pod->claims.empty()) return Status::Skip();
   devices_->Update(handle_.objects());
-  const auto find_class = [this](absl::string_view name) {
-    const Object* const found = handle_.objects().Find(Kind::kDeviceClass, "", name);
-    return found == nullptr ? nullptr : found->Share<api::DeviceClass>();
-  };
+  if (!resources.empty()) AddSpecialClaim(pod, std::move(resources), *of_pod);
+  if (of_pod->claims.empty()) return Status::Skip();
   PodSignature asked;
   asked.Add(static_cast<int64_t>(handle_.objects().version(Kind::kDeviceClass)));
   of_pod->available_on.resize(of_pod->claims.size());
@@ -133,13 +165,14 @@ Status DynamicResources::PreFilter(CycleState& state, const PodInfo& pod, const 
       of_pod->available_on[i] = *std::move(selector);
       continue;
     }
+    if (of_pod->is_special(i)) continue;
     Status status = CheckClasses(claim);
     if (!status.ok()) return status;
     asked.Add(claim.spec().SerializeAsString());
-    of_pod->to_allocate.push_back(ClaimToAllocate::Parse(object.Share<api::ResourceClaim>(),
-                                                         find_class, devices_->inventory()));
-    of_pod->positions.push_back(static_cast<int>(i));
+    of_pod->to_allocate.claims.push_back(Parse(object.Share<api::ResourceClaim>()));
+    of_pod->to_allocate.positions.push_back(static_cast<int>(i));
   }
+  if (of_pod->special != nullptr) SignExtendedResources(pod, asked);
   of_pod->allocations = allocations_.Of(asked.bytes());
   auto data = std::make_unique<ClaimsState>();
   data->pod = std::move(of_pod);
@@ -152,8 +185,10 @@ Status DynamicResources::PreFilter(CycleState& state, const PodInfo& pod, const 
 absl::StatusOr<DynamicResources::Verdict> DynamicResources::VerdictOn(const ClaimsOfPod& claims,
                                                                       const NodeInfo& node,
                                                                       WorkBudget* budget) const {
+  const Verdict of_special = VerdictOnSpecialClaim(claims, node);
+  if (of_special != Verdict::kFeasible) return of_special;
   // What is wrong with claims that are to be allocated counts first.
-  if (!claims.to_allocate.empty()) {
+  if (!claims.ToAllocateOn(node)->claims.empty()) {
     const NodeAllocations::Answer shared = allocations_.On(claims, node, budget);
     const absl::StatusOr<NodeAllocation>& allocation = *shared;
     if (!allocation.ok()) return allocation.status();
@@ -177,6 +212,13 @@ DynamicResources::Verdict DynamicResources::VerdictOf(NodeAllocation::Outcome ou
   return Verdict::kFeasible;
 }
 
+DynamicResources::Verdict DynamicResources::VerdictOnSpecialClaim(const ClaimsOfPod& claims,
+                                                                  const NodeInfo& node) {
+  if (claims.special == nullptr) return Verdict::kFeasible;
+  if (claims.special->is_stale()) return Verdict::kStaleClaim;
+  return claims.ToAllocateOn(node) == nullptr ? Verdict::kCannotFit : Verdict::kFeasible;
+}
+
 // Whether a claim has its devices where the node cannot use them, or nobody can.
 bool DynamicResources::IsElsewhere(const ClaimsOfPod& claims, const NodeInfo& node) {
   return claims.has_lost ||
@@ -188,6 +230,8 @@ bool DynamicResources::IsElsewhere(const ClaimsOfPod& claims, const NodeInfo& no
 absl::StatusOr<DynamicResources::Verdict> DynamicResources::VerdictOnReleased(
     const ClaimsState& data, const NodeInfo& node) const {
   const ClaimsOfPod& claims = *data.pod;
+  const Verdict of_special = VerdictOnSpecialClaim(claims, node);
+  if (of_special != Verdict::kFeasible) return of_special;
   const absl::StatusOr<NodeAllocation> allocation = allocations_.With(data.released, claims, node);
   if (!allocation.ok()) return allocation.status();
   const Verdict verdict = VerdictOf(allocation->outcome);
@@ -201,17 +245,17 @@ Status DynamicResources::AddPod(CycleState& state, const PodInfo&, const PodInfo
                                 const NodeInfo&) {
   ClaimsState* const data = state.FindMutable(kState);
   if (data == nullptr || data->gone_pods.erase(added.uid()) == 0) return Status::Success();
-  UpdateReleased(*data, added, handle_);
+  UpdateReleased(*data, added, *devices_, handle_);
   return Status::Success();
 }
 
 Status DynamicResources::RemovePod(CycleState& state, const PodInfo&, const PodInfo& removed,
                                    const NodeInfo&) {
-  if (!preempts_ || !HasResourceClaims(removed)) return Status::Success();
+  if (!preempts_ || !MayUseDevices(removed)) return Status::Success();
   ClaimsState* const data = state.FindMutable(kState);
   if (data == nullptr) return Status::Success();
   data->gone_pods.insert(removed.uid());
-  UpdateReleased(*data, removed, handle_);
+  UpdateReleased(*data, removed, *devices_, handle_);
   return Status::Success();
 }
 
@@ -239,6 +283,10 @@ Status DynamicResources::StatusOf(Verdict verdict) const {
       return rejected("timed out trying to allocate devices");
     case Verdict::kUnavailable:
       return rejected("resourceclaim not available on the node");
+    case Verdict::kStaleClaim:
+      return rejected("cannot schedule extended resource claim");
+    case Verdict::kCannotFit:
+      return rejected("cannot fit resource");
   }
   return Status::Success();
 }
@@ -261,7 +309,7 @@ Status DynamicResources::FilterNodes(const CycleState& state, const PodInfo& pod
   for (const NodeRow row : verdicts.candidates()) {
     const NodeInfo& node = nodes.node(row);
     --left;
-    if (state.work_budget().IsSpent() && !claims.to_allocate.empty() &&
+    if (state.work_budget().IsSpent() && claims.may_allocate() &&
         allocations_.Find(claims, node) == nullptr &&
         NodeAllocations::Yields(claims, state, left)) {
       return Status::Error(kContinued);
@@ -294,7 +342,7 @@ bool DynamicResources::WaitsForReturnedDevices(const CycleState& state, const Po
   return now < waits_since_.try_emplace(pod.uid(), now).first->second + kLongestWait;
 }
 
-bool DynamicResources::MayHelp(const PodInfo& pod) { return HasResourceClaims(pod); }
+bool DynamicResources::MayHelp(const PodInfo& pod) { return MayUseDevices(pod); }
 
 // Which claims were not available is found again from the nodes, and not noted while filtering:
 // verdicts of filters may have been cached.
@@ -329,18 +377,29 @@ Status DynamicResources::PostFilter(CycleState& state, const PodInfo& pod,
     if (!state.for_explanation()) Deallocate(claim.object, pod.uid(), handle_);
     return Status::Unschedulable("deallocation of ResourceClaim completed");
   }
+  if (claims.special != nullptr && claims.special->is_stale()) {
+    if (!state.for_explanation()) DeleteClaim(claims.claims.back().object, handle_);
+    return Status::Unschedulable("deletion of ResourceClaim completed");
+  }
   return Status::Unschedulable("still not schedulable");
 }
 
 // --- Which node is best --------------------------------------------------------------------------
 
+// Nothing to allocate is as good as devices whose loss harms nobody.
+int64_t DynamicResources::ScoreOf(const ClaimsOfPod& claims, const NodeInfo& node,
+                                  const NodeAllocation& allocation) const {
+  return ScoreOfAllocation(allocation, claims.ToAllocateOn(node)->claims, scoring_);
+}
+
 absl::StatusOr<int64_t> DynamicResources::Score(const CycleState& state, const PodInfo&,
                                                 const NodeInfo& node) const {
   const ClaimsState* const data = state.Find(kState);
-  if (data == nullptr || data->pod->to_allocate.empty()) return 0;
+  if (data == nullptr || !data->pod->may_allocate()) return 0;
+  if (VerdictOnSpecialClaim(*data->pod, node) != Verdict::kFeasible) return 0;
   const NodeAllocations::Answer allocation = allocations_.On(*data->pod, node);
   if (!allocation->ok()) return allocation->status();
-  return ScoreOfAllocation(**allocation, data->pod->to_allocate, scoring_);
+  return ScoreOf(*data->pod, node, **allocation);
 }
 
 // Nodes may be scored before they are filtered: the search for their devices yields here, too. Then
@@ -356,12 +415,14 @@ absl::Status DynamicResources::ScoreNodes(const CycleState& state, const PodInfo
   WorkBudget& budget = state.work_budget();
   for (size_t i = 0; i < rows.size(); ++i) {
     const NodeInfo& node = nodes.node(rows[i]);
+    scores[i] = 0;
+    if (VerdictOnSpecialClaim(*data->pod, node) != Verdict::kFeasible) continue;
     if (budget.IsSpent() && allocations_.Find(*data->pod, node) == nullptr) {
       return absl::AbortedError(kContinued);
     }
     const NodeAllocations::Answer allocation = allocations_.On(*data->pod, node, &budget);
     if (!allocation->ok()) return allocation->status();
-    scores[i] = ScoreOfAllocation(**allocation, data->pod->to_allocate, scoring_);
+    scores[i] = ScoreOf(*data->pod, node, **allocation);
   }
   return absl::OkStatus();
 }
@@ -369,7 +430,7 @@ absl::Status DynamicResources::ScoreNodes(const CycleState& state, const PodInfo
 std::optional<int64_t> DynamicResources::UniformScore(const CycleState& state, const PodInfo&,
                                                       const NodeTable&) const {
   const ClaimsState* const data = state.Find(kState);
-  if (data != nullptr && !data->pod->to_allocate.empty()) return std::nullopt;
+  if (data != nullptr && data->pod->may_allocate()) return std::nullopt;
   return 0;
 }
 
@@ -378,7 +439,7 @@ absl::Status DynamicResources::NormalizeScores(const CycleState& state, const Po
                                                absl::Span<int64_t> scores) const {
   const ClaimsState* const data = state.Find(kState);
   if (data == nullptr) return absl::OkStatus();
-  const bool has_scores = !data->pod->to_allocate.empty();
+  const bool has_scores = data->pod->may_allocate();
   NormalizeAllocationScores(has_scores ? scoring_ : DeviceScoring::kFirstFit, scores);
   return absl::OkStatus();
 }
@@ -392,8 +453,10 @@ Status DynamicResources::Reserve(CycleState& state, const PodInfo& pod,
   const ClaimsOfPod& claims = *data->pod;
   data->allocations = claims.in_flight;
   data->written.assign(claims.claims.size(), false);
-  if (!claims.to_allocate.empty()) {
-    Status status = ReserveNew(claims, node_name, data->allocations);
+  data->created.reset();
+  data->reserved = nullptr;
+  if (claims.may_allocate()) {
+    Status status = ReserveNew(*data, node_name);
     if (!status.ok()) return status;
   }
   for (size_t i = 0; i < claims.claims.size(); ++i) {
@@ -403,20 +466,26 @@ Status DynamicResources::Reserve(CycleState& state, const PodInfo& pod,
   return Status::Success();
 }
 
-Status DynamicResources::ReserveNew(const ClaimsOfPod& claims, absl::string_view node_name,
-                                    std::vector<ClusterDevices::Allocation>& allocations) const {
+Status DynamicResources::ReserveNew(ClaimsState& data, absl::string_view node_name) const {
+  const ClaimsOfPod& claims = *data.pod;
   const NodeRow row = handle_.nodes().FindRow(Symbol::Intern(node_name));
   if (row < 0) return Status::Error(absl::StrCat("node \"", node_name, "\" not found"));
-  const NodeAllocations::Answer shared = allocations_.On(claims, handle_.nodes().node(row));
+  const NodeInfo& node = handle_.nodes().node(row);
+  const Verdict of_special = VerdictOnSpecialClaim(claims, node);
+  if (of_special != Verdict::kFeasible) return Status::Error("claim allocation not found for node");
+  const ClaimsToAllocate& on_node = *claims.ToAllocateOn(node);
+  data.reserved = &on_node;
+  if (on_node.claims.empty()) return Status::Success();
+  const NodeAllocations::Answer shared = allocations_.On(claims, node);
   const absl::StatusOr<NodeAllocation>& allocation = *shared;
   if (!allocation.ok()) return Status::Error(allocation.status());
   if (allocation->outcome != NodeAllocation::Outcome::kAllocated) {
     return Status::Error("claim allocation not found for node");
   }
-  for (size_t i = 0; i < claims.positions.size(); ++i) {
-    auto result = AllocationResultOf(*allocation, claims.to_allocate, static_cast<int>(i));
+  for (size_t i = 0; i < on_node.positions.size(); ++i) {
+    auto result = AllocationResultOf(*allocation, on_node.claims, static_cast<int>(i));
     if (!result.ok()) return Status::Error(result.status());
-    allocations[claims.positions[i]] = *std::move(result);
+    data.allocations[on_node.positions[i]] = *std::move(result);
   }
   return Status::Success();
 }
@@ -428,6 +497,7 @@ void DynamicResources::Unreserve(CycleState& state, const PodInfo& pod, absl::st
   for (size_t i = 0; i < claims.claims.size(); ++i) {
     const Object& object = claims.claims[i].object;
     devices_->GiveUp(pod.uid(), object.uid());
+    if (claims.is_special(i)) continue;
     const bool is_written = i < data->written.size() && data->written[i];
     if (is_written || (claims.claims[i].claim().status().has_allocation() &&
                        IsReservedFor(claims.claims[i].claim(), pod.uid()))) {
@@ -436,6 +506,11 @@ void DynamicResources::Unreserve(CycleState& state, const PodInfo& pod, absl::st
                           devices->NoteRead(uid, version);
                         });
     }
+  }
+  if (data->created.has_value()) {
+    devices_->GiveUp(pod.uid(), data->created->uid());
+    DeleteClaim(*data->created, handle_);
+    data->created.reset();
   }
   data->allocations.clear();
   data->written.clear();
@@ -455,6 +530,11 @@ Status DynamicResources::PreBind(CycleState& state, const PodInfo& pod, absl::st
     // Also if the pod seems to have a reservation, which it may have given up since.
     const Object& claim = claims.claims[i].object;
     data->written[i] = true;
+    if (claims.is_special(i)) {
+      const absl::Status bound = BindSpecialClaim(*data, pod, now);
+      if (!bound.ok()) return Status::Error(bound);
+      continue;
+    }
     std::optional<ClaimWrite> write;
     const absl::Status written =
         WriteReservation(claim, pod, data->allocations[i], now, handle_, write);
@@ -465,10 +545,37 @@ Status DynamicResources::PreBind(CycleState& state, const PodInfo& pod, absl::st
   }
   if (!waits_for_conditions_ || !HasConditions(*data)) return Status::Success();
   data->bind_deadline = *now + binding_timeout_;
-  for (const PodClaim& claim : claims.claims) {
-    PollWhenChanged(state, Kind::kResourceClaim, claim.object.key());
+  for (const Object& claim : ClaimsInCluster(*data)) {
+    PollWhenChanged(state, Kind::kResourceClaim, claim.key());
   }
   return Status::Wait();
+}
+
+absl::Status DynamicResources::BindSpecialClaim(ClaimsState& data, const PodInfo& pod,
+                                                std::optional<absl::Time> now) {
+  const ClaimsOfPod& claims = *data.pod;
+  const int position = claims.special->position();
+  const ClusterDevices::Allocation& allocation = data.allocations[position];
+  if (allocation == nullptr) return absl::OkStatus();  // the node has the resources by itself
+  const ClaimsToAllocate& reserved = *data.reserved;
+  absl::StatusOr<Object> created = CreateSpecialClaim(*reserved.claims.back().message, handle_);
+  if (!created.ok()) return created.status();
+  devices_->NoteCreated(claims.claims[position].object.uid(), *created);
+  data.created = *created;
+  std::optional<ClaimWrite> write;
+  const absl::Status written = WriteReservation(*created, pod, allocation, now, handle_, write);
+  if (write.has_value()) devices_->NoteWritten(pod.uid(), created->uid(), *std::move(write));
+  if (!written.ok()) return written;
+  return WriteSpecialClaim(pod, *created, *reserved.mappings, handle_);
+}
+
+std::vector<Object> DynamicResources::ClaimsInCluster(const ClaimsState& data) {
+  std::vector<Object> claims;
+  for (const PodClaim& claim : data.pod->claims) {
+    if (!IsInMemory(claim.object)) claims.push_back(claim.object);
+  }
+  if (data.created.has_value()) claims.push_back(*data.created);
+  return claims;
 }
 
 bool DynamicResources::HasConditions(const ClaimsState& data) {
@@ -485,12 +592,11 @@ bool DynamicResources::HasConditions(const ClaimsState& data) {
 Status DynamicResources::PollPreBind(CycleState& state, const PodInfo&, absl::string_view) {
   const ClaimsState& data = *state.Find(kState);
   const absl::Time now = handle_.clock().Now();
-  for (const PodClaim& claim : data.pod->claims) {
-    const auto* const latest = handle_.objects().Find<api::ResourceClaim>(
-        claim.object.namespace_name(), claim.object.name());
+  for (const Object& claim : ClaimsInCluster(data)) {
+    const auto* const latest =
+        handle_.objects().Find<api::ResourceClaim>(claim.namespace_name(), claim.name());
     if (latest == nullptr) {
-      return Status::Error(
-          absl::StrCat("could not find ResourceClaim \"", claim.object.key(), "\""));
+      return Status::Error(absl::StrCat("could not find ResourceClaim \"", claim.key(), "\""));
     }
     std::string lost = WhyLost(*latest, binding_timeout_, now);
     if (!lost.empty()) return Status::Error(std::move(lost));
@@ -507,10 +613,15 @@ std::vector<ClusterEventWithHint> DynamicResources::EventsToRegister() const {
 }
 
 Status DynamicResources::SignPod(const PodInfo& pod, PodSignature& signature) const {
-  if (!HasResourceClaims(pod)) return Status::Success();
+  if (!MayUseDevices(pod)) return Status::Success();
   std::vector<PodClaim> claims;
   const absl::Status found = FindPodClaims(pod, handle_.objects(), claims);
   if (!found.ok()) return Status::Unschedulable(std::string(found.message()));
+  if (classes_ != nullptr) {
+    devices_->Update(handle_.objects());
+    SignExtendedResources(pod, signature);
+    signature.Add(int64_t{devices_->SpecialClaimOf(pod.uid(), handle_.objects()) != nullptr});
+  }
   signature.Add(static_cast<int64_t>(handle_.objects().version(Kind::kDeviceClass)));
   for (const PodClaim& claim : claims) {
     const api::ResourceClaimStatus& status = claim.claim().status();
@@ -532,10 +643,12 @@ std::vector<NodeNote> DynamicResources::ExplainNode(const CycleState& state, con
                                                     const NodeInfo& node) const {
   const ClaimsState* const data = state.Find(kState);
   if (data == nullptr) return {};
-  std::vector<NodeNote> notes =
-      data->pod->to_allocate.empty()
-          ? std::vector<NodeNote>()
-          : NotesOnDevices(*data->pod, ExplainAllocations(state, pod, node), *devices_, node);
+  std::vector<NodeNote> notes;
+  const bool is_fit = VerdictOnSpecialClaim(*data->pod, node) == Verdict::kFeasible;
+  if (is_fit && !data->pod->ToAllocateOn(node)->claims.empty()) {
+    notes = NotesOnDevices(*data->pod, *data->pod->ToAllocateOn(node),
+                           ExplainAllocations(state, pod, node), *devices_, node);
+  }
   for (size_t i = 0; i < data->pod->claims.size(); ++i) {
     if (data->pod->lost[i].empty()) continue;
     notes.push_back(
@@ -549,16 +662,17 @@ std::vector<PlannedAllocation> DynamicResources::ExplainAllocations(const CycleS
                                                                     const NodeInfo& node) const {
   std::vector<PlannedAllocation> planned;
   const ClaimsState* const data = state.Find(kState);
-  if (data == nullptr || data->pod->to_allocate.empty()) return planned;
+  if (data == nullptr || !data->pod->may_allocate()) return planned;
   const ClaimsOfPod& claims = *data->pod;
   const absl::StatusOr<Verdict> verdict = VerdictOn(claims, node);
   if (!verdict.ok() || *verdict != Verdict::kFeasible) return planned;
   const NodeAllocations::Answer shared = allocations_.On(claims, node);
   const absl::StatusOr<NodeAllocation>& allocation = *shared;
-  for (size_t i = 0; i < claims.positions.size(); ++i) {
-    auto result = AllocationResultOf(*allocation, claims.to_allocate, static_cast<int>(i));
+  const ClaimsToAllocate& on_node = *claims.ToAllocateOn(node);
+  for (size_t i = 0; i < on_node.positions.size(); ++i) {
+    auto result = AllocationResultOf(*allocation, on_node.claims, static_cast<int>(i));
     if (!result.ok()) continue;
-    planned.push_back({claims.claims[claims.positions[i]].reference, *std::move(result)});
+    planned.push_back({claims.claims[on_node.positions[i]].reference, *std::move(result)});
   }
   return planned;
 }

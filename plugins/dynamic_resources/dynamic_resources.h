@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "berth/devices/device_allocator.h"
+#include "berth/devices/extended_resource_classes.h"
 #include "berth/extensions/explain.h"
 #include "berth/extensions/post_filter_bound.h"
 #include "berth/extensions/waiting.h"
@@ -33,6 +34,7 @@
 #include "berth/incremental/uniform_score.h"
 #include "plugins/dynamic_resources/cluster_devices.h"
 #include "plugins/dynamic_resources/dynamic_resources_args.h"
+#include "plugins/dynamic_resources/extended_resource_claim.h"
 #include "plugins/dynamic_resources/node_allocations.h"
 
 namespace berth {
@@ -106,7 +108,7 @@ class DynamicResources final : public Plugin,
   // Whether the binding conditions of all devices are true, and no failure condition is.
   Status PollPreBind(CycleState& state, const PodInfo& pod, absl::string_view node_name) override;
 
-  // Nodes, claims, the pod's own claims, classes and slices.
+  // Nodes, claims, the pod's own claims, classes and slices; with gates more.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
   bool HintsReadSpecOnly() const override { return true; }
 
@@ -115,7 +117,8 @@ class DynamicResources final : public Plugin,
   Status SignPod(const PodInfo& pod, PodSignature& signature) const override;
   Aspects DependsOn() const override {
     return Aspect::kNodeName | Aspect::kNodeLabels | Aspect::kNodeOther |
-           (preempts_ ? Aspect::kNodePods : Aspect::kNothing);
+           (preempts_ ? Aspect::kNodePods : Aspect::kNothing) |
+           (classes_ == nullptr ? Aspect::kNothing : Aspect::kNodeAllocatable);
   }
   uint64_t NodeChangesVersion() const override { return devices_->version(); }
   std::optional<absl::Span<const Symbol>> NodeChangesSince(uint64_t version) const override {
@@ -136,7 +139,9 @@ class DynamicResources final : public Plugin,
     kCannotAllocate,
     kInvalidPools,
     kTimedOut,
-    kUnavailable
+    kUnavailable,
+    kStaleClaim,
+    kCannotFit,
   };
   // An error ends the attempt. Spends `budget`, if any, unless the answer is known.
   absl::StatusOr<Verdict> VerdictOn(const ClaimsOfPod& claims, const NodeInfo& node,
@@ -145,6 +150,8 @@ class DynamicResources final : public Plugin,
   Code CodeOf(Verdict verdict) const;
   static Verdict VerdictOf(NodeAllocation::Outcome outcome);
   static bool IsElsewhere(const ClaimsOfPod& claims, const NodeInfo& node);
+  // Of the special claim alone: kFeasible, kStaleClaim or kCannotFit.
+  static Verdict VerdictOnSpecialClaim(const ClaimsOfPod& claims, const NodeInfo& node);
   // The verdict in a dry run in which claims gave devices back.
   absl::StatusOr<Verdict> VerdictOnReleased(const ClaimsState& data, const NodeInfo& node) const;
   // Whether a preemptor fits on its nominated node once claims there have lost their devices of
@@ -157,8 +164,24 @@ class DynamicResources final : public Plugin,
   Status CheckClasses(const api::ResourceClaim& claim) const;
 
   // What the claims get on the node that have no devices yet.
-  Status ReserveNew(const ClaimsOfPod& claims, absl::string_view node_name,
-                    std::vector<ClusterDevices::Allocation>& allocations) const;
+  Status ReserveNew(ClaimsState& data, absl::string_view node_name) const;
+  ClaimToAllocate Parse(std::shared_ptr<const api::ResourceClaim> claim) const;
+  int64_t ScoreOf(const ClaimsOfPod& claims, const NodeInfo& node,
+                  const NodeAllocation& allocation) const;
+
+  // --- DRAExtendedResource ---
+
+  // Which class backs which resource; null without the gate.
+  const ExtendedResourceClasses* Classes() const;
+  // Whether the pod has claims, or may get the special one.
+  bool MayUseDevices(const PodInfo& pod) const;
+  void AddSpecialClaim(const PodInfo& pod, std::vector<ExtendedResource> resources,
+                       ClaimsOfPod& of_pod);
+  // Makes it, if it is not there yet, and writes what it gets.
+  absl::Status BindSpecialClaim(ClaimsState& data, const PodInfo& pod,
+                                std::optional<absl::Time> now);
+  // The claims in the cluster: the special one as PreBind made it, if it did.
+  static std::vector<Object> ClaimsInCluster(const ClaimsState& data);
 
   Handle& handle_;
   const bool preempts_;
@@ -166,6 +189,7 @@ class DynamicResources final : public Plugin,
   const absl::Duration binding_timeout_;
   const DeviceScoring scoring_;
   const std::shared_ptr<ClusterDevices> devices_;
+  const std::shared_ptr<ExtendedResourceClasses> classes_;  // null without DRAExtendedResource
   NodeAllocations allocations_;
   absl::flat_hash_map<std::string, absl::Time> waits_since_;  // for returned devices, by uid
 };

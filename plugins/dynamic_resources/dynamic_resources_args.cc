@@ -25,12 +25,11 @@ constexpr Gate kGates[] = {
      "DRAResourceClaimDeviceStatus"},
     {"DRADeviceTaintRules", &DeviceFeatures::device_taint_rules, "DRADeviceTaints"},
     {"DRADeviceTaints", &DeviceFeatures::device_taints},
+    {"DRAExtendedResource", &DeviceFeatures::extended_resources},
     {"DRAPartitionableDevices", &DeviceFeatures::partitionable_devices},
     {"DRAPrioritizedList", &DeviceFeatures::prioritized_list},
     {"DRAResourceClaimDeviceStatus", &DeviceFeatures::device_status},
 };
-// That cannot be turned on.
-constexpr absl::string_view kMissingGates[] = {"DRAExtendedResource"};
 
 const Gate* FindGate(absl::string_view name) {
   const auto* const found =
@@ -45,13 +44,8 @@ void CheckGate(const std::string& name, bool on, const DeviceFeatures& features,
     problems.Invalid("featureGates", name, absl::StrCat("needs ", *gate->needs, ", which is off"));
     return;
   }
-  if (absl::c_linear_search(kMissingGates, name)) {
-    if (on) problems.Invalid("featureGates", name, "not supported yet: leave it off");
-    return;
-  }
   std::string known;
   for (const Gate& gate : kGates) absl::StrAppend(&known, known.empty() ? "" : ", ", gate.name);
-  for (const absl::string_view missing : kMissingGates) absl::StrAppend(&known, ", ", missing);
   problems.Invalid("featureGates", name, absl::StrCat("no such feature gate; there are ", known));
 }
 
@@ -79,9 +73,9 @@ const FieldTable& DynamicResourcesArgs::Fields() {
           .Field("featureGates", &DynamicResourcesArgs::feature_gates,
                  "Feature gates of kube-scheduler by name: DRAAdminAccess, DRAPrioritizedList and "
                  "DRAResourceClaimDeviceStatus (on by default), DRADeviceTaints, "
-                 "DRADeviceTaintRules, DRAPartitionableDevices, DRAConsumableCapacity and "
-                 "DRADeviceBindingConditions (off). The same in all profiles, which share the "
-                 "devices.")
+                 "DRADeviceTaintRules, DRAPartitionableDevices, DRAConsumableCapacity, "
+                 "DRADeviceBindingConditions and DRAExtendedResource (off). The same in all "
+                 "profiles, which share the devices.")
           .Field(
               "preemptForDevices", &DynamicResourcesArgs::preempt_for_devices,
               "Whether pods may be evicted for the devices of their claims. A claim that several "

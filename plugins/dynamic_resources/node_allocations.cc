@@ -80,7 +80,7 @@ NodeAllocations::Answer NodeAllocations::On(const ClaimsOfPod& claims, const Nod
   const int64_t cost = devices_.inventory().evaluation_cost();
   auto made = std::make_shared<const absl::StatusOr<NodeAllocation>>(AllocateDevices(
       {.inventory = devices_.inventory(),
-       .claims = claims.to_allocate,
+       .claims = claims.ToAllocateOn(node)->claims,
        .is_held = [this](const DeviceId& device) { return devices_.Holds(device); },
        .consumed = [this](const DeviceId& device) { return devices_.Consumed(device); },
        .max_steps = max_steps_,
@@ -102,7 +102,7 @@ absl::StatusOr<NodeAllocation> NodeAllocations::With(const absl::flat_hash_set<D
                                                      const NodeInfo& node) const {
   return AllocateDevices(
       {.inventory = devices_.inventory(),
-       .claims = claims.to_allocate,
+       .claims = claims.ToAllocateOn(node)->claims,
        .is_held =
            [&](const DeviceId& device) {
              return devices_.Holds(device) && !released.contains(device);

@@ -30,7 +30,8 @@ class NodeAllocations {
   using Answer = std::shared_ptr<const absl::StatusOr<NodeAllocation>>;
   // What is remembered for claims of that signature; the last few are.
   std::shared_ptr<AllocationsByNode> Of(const std::string& signature);
-  // What the claims get on the node that have no devices yet: as remembered, or null.
+  // What the claims get on the node that have no devices yet: as remembered, or null. The node is
+  // one with ClaimsOfPod::ToAllocateOn(), here and below.
   Answer Find(const ClaimsOfPod& claims, const NodeInfo& node) const;
   // The same, worked out and remembered if need be. That spends `budget`, if any.
   Answer On(const ClaimsOfPod& claims, const NodeInfo& node, WorkBudget* budget = nullptr) const;

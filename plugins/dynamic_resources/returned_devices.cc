@@ -29,9 +29,13 @@ bool HasPod(const NodeInfo& node, absl::string_view uid) {
 
 }  // namespace
 
-void UpdateReleased(ClaimsState& data, const PodInfo& changed, const Handle& handle) {
+void UpdateReleased(ClaimsState& data, const PodInfo& changed, const ClusterDevices& devices,
+                    const Handle& handle) {
   std::vector<PodClaim> claims;
   if (!FindPodClaims(changed, handle.objects(), claims).ok()) return;
+  if (const Object* const special = devices.SpecialClaimOf(changed.uid(), handle.objects())) {
+    claims.push_back({kSpecialClaimName, *special});
+  }
   for (const PodClaim& used : claims) {
     const api::ResourceClaimStatus& status = used.claim().status();
     if (!status.has_allocation()) continue;

@@ -16,7 +16,8 @@ namespace berth {
 // In a dry run: brings data.released up to date with the claims of `changed`, of which
 // data.gone_pods says by now whether it is gone. The pod's own claims and shares of devices are not
 // released.
-void UpdateReleased(ClaimsState& data, const PodInfo& changed, const Handle& handle);
+void UpdateReleased(ClaimsState& data, const PodInfo& changed, const ClusterDevices& devices,
+                    const Handle& handle);
 
 // The devices of claims of which no user runs any more on any node where the claim can be used, as
 // far as `node` is one of these. Their controller is about to take the allocations away. Reads all

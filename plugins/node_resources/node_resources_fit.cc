@@ -24,10 +24,12 @@ constexpr absl::string_view kInsufficient = "Insufficient ";
 
 // What the filter compares for this pod.
 struct FitState final : StateData {
-  explicit FitState(Requests r) : requests(std::move(r)) {}
+  FitState(Requests r, const ExtendedResourceClasses* classes)
+      : requests(std::move(r)), backed(BackedByDevices(requests, classes)) {}
   std::unique_ptr<StateData> Clone() const override { return std::make_unique<FitState>(*this); }
 
   Requests requests;
+  std::vector<bool> backed;  // by request, if devices may stand for any
 };
 constexpr StateKey<FitState> kFitState{"NodeResourcesFit"};
 
@@ -52,14 +54,16 @@ Shortage PodShortage(int64_t pods, int64_t allowed) {
 // The rule: calls found(reason, shortage) for each thing that the node lacks. Reason 0 is a place
 // for another pod, i + 1 the i-th request.
 template <class Found>
-void ForEachShortage(const Requests& requests, const NodeInfo& node, Found found) {
+void ForEachShortage(const FitState& fit, const NodeInfo& node, Found found) {
+  const Requests& requests = fit.requests;
   const Shortage of_pods =
       PodShortage(static_cast<int64_t>(node.pods().size()), node.allowed_pods());
   if (of_pods != Shortage::kNone) found(0, of_pods);
   for (size_t i = 0; i < requests.size(); ++i) {
     const auto& [resource, amount] = requests[i];
-    const Shortage shortage =
-        ShortageOf(amount, node.allocatable().Get(resource), node.requested().Get(resource));
+    const int64_t allocatable = node.allocatable().Get(resource);
+    if (IsLeftToDevices(fit.backed, i, allocatable)) continue;
+    const Shortage shortage = ShortageOf(amount, allocatable, node.requested().Get(resource));
     if (shortage != Shortage::kNone) found(i + 1, shortage);
   }
 }
@@ -121,20 +125,32 @@ bool IsTooSmall(absl::Span<const Columns> columns, NodeRow row, uint64_t lacks) 
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Plugin>> NodeResourcesFit::Create(const PluginArgs& args, Handle&) {
-  return std::make_unique<NodeResourcesFit>(args.As<NodeResourcesFitArgs>());
+absl::StatusOr<std::unique_ptr<Plugin>> NodeResourcesFit::Create(const PluginArgs& args,
+                                                                 Handle& handle) {
+  return std::make_unique<NodeResourcesFit>(args.As<NodeResourcesFitArgs>(), &handle);
 }
 
-NodeResourcesFit::NodeResourcesFit(const NodeResourcesFitArgs& args)
+NodeResourcesFit::NodeResourcesFit(const NodeResourcesFitArgs& args, Handle* handle)
     : ignored_resources_(args.ignored_resources.begin(), args.ignored_resources.end()),
       ignored_resource_groups_(args.ignored_resource_groups.begin(),
                                args.ignored_resource_groups.end()),
-      scorer_(*args.scoring_strategy) {}
+      scorer_(*args.scoring_strategy),
+      handle_(handle),
+      classes_(handle == nullptr ? nullptr : handle->Shared<ExtendedResourceClasses>()) {}
+
+const ExtendedResourceClasses* NodeResourcesFit::Classes() const {
+  if (classes_ == nullptr || !classes_->IsEnabledFor(handle_->profile_name())) return nullptr;
+  const ObjectStore& objects = handle_->objects();
+  classes_->Update(objects.version(Kind::kDeviceClass),
+                   [&] { return objects.List(Kind::kDeviceClass); });
+  return classes_.get();
+}
 
 Status NodeResourcesFit::PreFilter(CycleState& state, const PodInfo& pod, const NodeTable&,
                                    PreFilterResult&) {
-  state.Write(kFitState, std::make_unique<FitState>(
-                             RequestsToFit(pod, ignored_resources_, ignored_resource_groups_)));
+  state.Write(kFitState,
+              std::make_unique<FitState>(
+                  RequestsToFit(pod, ignored_resources_, ignored_resource_groups_), Classes()));
   return Status::Success();
 }
 
@@ -145,7 +161,7 @@ Status NodeResourcesFit::Filter(const CycleState& state, const PodInfo&,
   const FitState* const fit = *read;
   std::vector<std::string> reasons;
   Shortage worst = Shortage::kNone;
-  ForEachShortage(fit->requests, node, [&](size_t reason, Shortage shortage) {
+  ForEachShortage(*fit, node, [&](size_t reason, Shortage shortage) {
     worst = std::max(worst, shortage);
     reasons.push_back(
         reason == 0 ? std::string(kTooManyPods)
@@ -160,8 +176,9 @@ Status NodeResourcesFit::FilterNodes(const CycleState& state, const PodInfo&,
   const absl::StatusOr<const FitState*> read = state.Read(kFitState);
   if (!read.ok()) return Status::Error(read.status());
   const FitState* const fit = *read;
-  // So many requests get no columns: there may be one of each for every node.
-  const bool too_many = fit->requests.size() > kMostColumns;
+  // So many requests get no columns: there may be one of each for every node. Nor where
+  // devices may stand for one: such pods are mostly few.
+  const bool too_many = fit->requests.size() > kMostColumns || !fit->backed.empty();
   absl::InlinedVector<Columns, 4> columns;
   for (const auto& [resource, amount] : fit->requests) {
     if (too_many) break;
@@ -176,7 +193,7 @@ Status NodeResourcesFit::FilterNodes(const CycleState& state, const PodInfo&,
   const auto check = [&](NodeRow row) {
     Shortage worst = Shortage::kNone;
     uint64_t lacks = 0;
-    ForEachShortage(fit->requests, nodes.node(row), [&](size_t reason, Shortage shortage) {
+    ForEachShortage(*fit, nodes.node(row), [&](size_t reason, Shortage shortage) {
       if (reason < 64) lacks |= uint64_t{1} << reason;
       worst = std::max(worst, shortage);
     });
@@ -205,7 +222,8 @@ Status NodeResourcesFit::FilterNodes(const CycleState& state, const PodInfo&,
 
 NeededResources NodeResourcesFit::ResourcesNeededBy(const CycleState& state, const PodInfo&) const {
   const FitState* fit = state.Find(kFitState);
-  return {fit == nullptr ? Requests() : fit->requests};
+  if (fit == nullptr) return {};
+  return {.requests = fit->requests, .is_all = fit->backed.empty()};
 }
 
 absl::StatusOr<int64_t> NodeResourcesFit::Score(const CycleState&, const PodInfo& pod,
@@ -221,10 +239,18 @@ absl::Status NodeResourcesFit::ScoreNodes(const CycleState&, const PodInfo& pod,
 }
 
 std::vector<ClusterEventWithHint> NodeResourcesFit::EventsToRegister() const {
-  return {{{EventResource::Pod(), action::kDelete | action::kUpdatePodScaleDown},
-           &FitHintAfterPodChange},
-          {{EventResource::Node(), action::kAdd | action::kUpdateNodeAllocatable},
-           &FitHintAfterNodeChange}};
+  std::vector<ClusterEventWithHint> events = {
+      {{EventResource::Pod(), action::kDelete | action::kUpdatePodScaleDown},
+       &FitHintAfterPodChange},
+      {{EventResource::Node(), action::kAdd | action::kUpdateNodeAllocatable},
+       [this](const PodInfo& pod, const ObjectChange& change) {
+         return FitHintAfterNodeChange(pod, change, Classes());
+       }}};
+  if (Classes() != nullptr) {
+    events.push_back({{EventResource::Of(Kind::kDeviceClass), action::kAdd | action::kUpdate},
+                      &FitHintAfterClassChange});
+  }
+  return events;
 }
 
 void NodeResourcesFit::ExplainWaiting(const PodInfo& pod, const Status& rejection, const NodeTable&,

@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "berth/devices/extended_resource_classes.h"
 #include "berth/extensions/waiting.h"
 #include "berth/framework/args.h"
 #include "berth/framework/enqueue.h"
@@ -39,7 +40,7 @@ class NodeResourcesFit final : public Plugin,
  public:
   static constexpr absl::string_view kName = "NodeResourcesFit";
   static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);
-  explicit NodeResourcesFit(const NodeResourcesFitArgs& args);
+  explicit NodeResourcesFit(const NodeResourcesFitArgs& args, Handle* handle = nullptr);
 
   absl::string_view Name() const override { return kName; }
   // Works out which requests the filter looks at.
@@ -61,7 +62,8 @@ class NodeResourcesFit final : public Plugin,
                           absl::Span<const NodeRow> rows,
                           absl::Span<int64_t> scores) const override;
 
-  // A pod that is gone or was scaled down, a node that is new or grew.
+  // A pod that is gone or was scaled down, a node that is new or grew; where devices stand for
+  // extended resources, a class that backs one.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
   bool HintsReadSpecOnly() const override { return true; }
 
@@ -73,9 +75,15 @@ class NodeResourcesFit final : public Plugin,
                       WaitingFor& waiting) const override;
 
  private:
+  // Which class backs which extended resource; null where DynamicResources of the profile gets pods
+  // no devices for them.
+  const ExtendedResourceClasses* Classes() const;
+
   absl::flat_hash_set<std::string> ignored_resources_;
   absl::flat_hash_set<std::string> ignored_resource_groups_;
   ResourceScorer scorer_;
+  Handle* const handle_;
+  const std::shared_ptr<ExtendedResourceClasses> classes_;
 };
 
 }  // namespace berth

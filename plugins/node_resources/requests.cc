@@ -38,6 +38,18 @@ Requests RequestsToFit(const PodInfo& pod,
   return requests;
 }
 
+std::vector<bool> BackedByDevices(const Requests& requests,
+                                  const ExtendedResourceClasses* classes) {
+  std::vector<bool> backed;
+  if (classes == nullptr) return backed;
+  for (size_t i = 0; i < requests.size(); ++i) {
+    if (classes->ClassOf(requests[i].first) == nullptr) continue;
+    backed.resize(requests.size());
+    backed[i] = true;
+  }
+  return backed;
+}
+
 void SignResources(const ResourceVector& amounts, PodSignature& signature) {
   int64_t count = 0;
   amounts.ForEach([&](ResourceId, int64_t) { ++count; });

@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "berth/devices/extended_resource_classes.h"
 #include "berth/framework/pod_info.h"
 #include "berth/incremental/resource_filter.h"
 #include "berth/incremental/sign.h"
@@ -22,6 +24,15 @@ using Requests = NeededResources::Requests;
 Requests RequestsToFit(const PodInfo& pod,
                        const absl::flat_hash_set<std::string>& ignored_resources = {},
                        const absl::flat_hash_set<std::string>& ignored_groups = {});
+
+// Which of the requests devices stand for on a node that has none of the resource by itself; empty
+// if it is none of them, as always with `classes` null.
+std::vector<bool> BackedByDevices(const Requests& requests, const ExtendedResourceClasses* classes);
+// Whether the node leaves a request to devices that `backed` says may stand for it. As
+// shouldDelegateResourceToDRA.
+inline bool IsLeftToDevices(const std::vector<bool>& backed, size_t request, int64_t allocatable) {
+  return !backed.empty() && backed[request] && allocatable <= 0;
+}
 
 void SignResources(const ResourceVector& amounts, PodSignature& signature);
 

@@ -23,4 +23,14 @@ absl::Status Cluster::Edit(const ObjectEdit& edit) {
       absl::StrCat("this cluster takes no edits of ", Plural(edit.object->kind())));
 }
 
+absl::StatusOr<Object> Cluster::Create(const Object& object) {
+  return absl::UnimplementedError(
+      absl::StrCat("this cluster takes no new ", Plural(object.kind())));
+}
+
+absl::Status Cluster::Delete(const Identity& object) {
+  return absl::UnimplementedError(
+      absl::StrCat("this cluster deletes no ", Plural(object.kind())));
+}
+
 }  // namespace berth

@@ -473,6 +473,10 @@ absl::Status InMemoryCluster::PatchPodStatus(const PodStatusPatch& patch) {
     if (patch.nominated_node_name.has_value()) {
       changed.mutable_status()->set_nominated_node_name(*patch.nominated_node_name);
     }
+    if (patch.extended_resource_claim != nullptr) {
+      *changed.mutable_status()->mutable_extended_resource_claim_status() =
+          *patch.extended_resource_claim;
+    }
   });
   return absl::OkStatus();
 }
@@ -502,8 +506,13 @@ absl::Status InMemoryCluster::Update(const ObjectUpdate& update) {
 
 void InMemoryCluster::PutPart(const Object& current, const google::protobuf::Message& message,
                               ObjectUpdate::Part part) {
-  Put(Object(current.kind(), WithPart(current.message(), message, part), current.where()),
-      StoredPodState());
+  const auto changed = WithPart(current.message(), message, part);
+  const api::ObjectMeta& metadata = MetadataOf(*changed);
+  if (metadata.has_deletion_timestamp() && metadata.finalizers().empty()) {
+    Remove(current.kind(), current.key());
+  } else {
+    Put(Object(current.kind(), changed, current.where()), StoredPodState());
+  }
   controllers_->Reconcile(clock_.Now());
 }
 
@@ -524,6 +533,55 @@ absl::Status InMemoryCluster::Edit(const ObjectEdit& edit) {
   if (edited->SerializeAsString() != current.message().SerializeAsString()) {
     PutPart(current, *edited, edit.part);
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Object> InMemoryCluster::Create(const Object& object) {
+  const Kind kind = object.kind();
+  if (kind == Kind::kPod)
+    return absl::InvalidArgumentError("pods are not created through this port");
+  const auto created = CopyOf(object.message());
+  api::ObjectMeta& metadata = MutableMetadataOf(*created);
+  const std::string prefix =
+      metadata.namespace_().empty() ? "" : absl::StrCat(metadata.namespace_(), "/");
+  MutexLock lock(mutex_);
+  const StoredObjects::OfKind& of_kind = objects_->of(kind);
+  if (metadata.name().empty()) {
+    for (int i = 0; metadata.name().empty(); ++i) {
+      const std::string name = absl::StrCat(metadata.generate_name(), i);
+      if (of_kind.Find(prefix + name) == nullptr) metadata.set_name(name);
+    }
+  } else if (of_kind.Find(prefix + metadata.name()) != nullptr) {
+    return absl::AlreadyExistsError(
+        absl::StrCat(Plural(kind), " \"", metadata.name(), "\" already exists"));
+  }
+  SetTime(clock_.Now(), metadata.mutable_creation_timestamp());
+  const std::string key = prefix + metadata.name();
+  Put(Object(kind, created), StoredPodState());
+  const StoredObject* const stored = of_kind.Find(key);
+  Object result = stored->object;
+  controllers_->Reconcile(clock_.Now());
+  return result;
+}
+
+absl::Status InMemoryCluster::Delete(const Identity& object) {
+  const Kind kind = object.kind();
+  if (kind == Kind::kPod) return absl::InvalidArgumentError("pods are evicted, not deleted");
+  MutexLock lock(mutex_);
+  const StoredObject* const stored = objects_->of(kind).Find(object.key());
+  if (stored == nullptr || stored->object.uid() != object.uid()) {
+    return absl::NotFoundError(absl::StrCat(Plural(kind), " \"", object.name(), "\" not found"));
+  }
+  const Object current = stored->object;
+  const api::ObjectMeta& metadata = MetadataOf(current.message());
+  if (metadata.finalizers().empty()) {
+    Remove(kind, object.key());
+  } else if (!metadata.has_deletion_timestamp()) {
+    const auto leaving = CopyOf(current.message());
+    SetTime(clock_.Now(), MutableMetadataOf(*leaving).mutable_deletion_timestamp());
+    Put(Object(kind, leaving, current.where()), StoredPodState());
+  }
+  controllers_->Reconcile(clock_.Now());
   return absl::OkStatus();
 }
 

@@ -130,10 +130,12 @@ bool HasClaims(const Object& pod) {
 // --- Following -----------------------------------------------------------------------------------
 
 void ResourceClaimController::Follow(const Object& object, bool is_gone) {
-  if (object.kind() == Kind::kPod && !HasClaims(object)) return;
+  // A pod without claims may have the special one for its extended resources.
+  const bool has_claims = object.kind() == Kind::kPod && HasClaims(object);
+  if (object.kind() == Kind::kPod && !has_claims && claims_of_.empty()) return;
   const std::string key(object.key());
   if (object.kind() == Kind::kPod) {
-    if (!is_gone) pods_.insert(key);
+    if (!is_gone && has_claims) pods_.insert(key);
     const auto claims = claims_of_.find(key);
     if (claims != claims_of_.end()) claims_.insert(claims->second.begin(), claims->second.end());
   } else if (object.kind() == Kind::kResourceClaimTemplate) {

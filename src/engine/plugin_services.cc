@@ -14,6 +14,13 @@ namespace {
 constexpr absl::Duration kFirstPause = absl::Seconds(1);
 constexpr absl::Duration kLongestPause = absl::Seconds(8);
 
+// Of a kind that was registered.
+absl::Status OnlyRead(Kind kind) {
+  if (!IsRegisteredKind(kind)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(KindName(kind), " is a kind that was registered; such objects are only read"));
+}
+
 bool MayHaveHappened(const absl::Status& answer) {
   return absl::IsDeadlineExceeded(answer) || absl::IsCancelled(answer) || absl::IsUnknown(answer);
 }
@@ -71,23 +78,36 @@ absl::Status PluginServices::Bind(const PodInfo& pod, absl::string_view node_nam
 }
 
 absl::Status PluginServices::Update(const ObjectUpdate& update) {
-  const Kind kind = update.object.kind();
-  if (!IsRegisteredKind(kind)) return options_.cluster->Update(update);
-  return absl::InvalidArgumentError(
-      absl::StrCat(KindName(kind), " is a kind that was registered; such objects are only read"));
+  absl::Status allowed = OnlyRead(update.object.kind());
+  return allowed.ok() ? options_.cluster->Update(update) : allowed;
 }
 
 absl::Status PluginServices::Edit(const ObjectEdit& edit) {
-  const Kind kind = edit.object->kind();
-  if (!IsRegisteredKind(kind)) return options_.cluster->Edit(edit);
-  return absl::InvalidArgumentError(
-      absl::StrCat(KindName(kind), " is a kind that was registered; such objects are only read"));
+  absl::Status allowed = OnlyRead(edit.object->kind());
+  return allowed.ok() ? options_.cluster->Edit(edit) : allowed;
 }
 
 // The cluster outlives what is on the executor; this need not.
 void PluginServices::EditSoon(ObjectEdit edit) {
   options_.executor->Run(
       [cluster = options_.cluster, edit = std::move(edit)] { cluster->Edit(edit).IgnoreError(); });
+}
+
+absl::StatusOr<Object> PluginServices::Create(const Object& object) {
+  absl::Status allowed = OnlyRead(object.kind());
+  if (!allowed.ok()) return allowed;
+  return options_.cluster->Create(object);
+}
+
+absl::Status PluginServices::PatchPodStatus(const PodStatusPatch& patch) {
+  return options_.cluster->PatchPodStatus(patch);
+}
+
+void PluginServices::DeleteSoon(ObjectEdit last) {
+  options_.executor->Run([cluster = options_.cluster, last = std::move(last)] {
+    if (last.edit != nullptr && !cluster->Edit(last).ok()) return;
+    cluster->Delete(*last.object).IgnoreError();
+  });
 }
 
 // The pod stays assumed meanwhile. Were its place given back, and the pod bound after all, somebody

@@ -54,6 +54,9 @@ class PluginServices final : public SchedulerServices {
   absl::Status Update(const ObjectUpdate& update) override;
   absl::Status Edit(const ObjectEdit& edit) override;
   void EditSoon(ObjectEdit edit) override;
+  absl::StatusOr<Object> Create(const Object& object) override;
+  absl::Status PatchPodStatus(const PodStatusPatch& patch) override;
+  void DeleteSoon(ObjectEdit last) override;
   void Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) override;
   void WarnAbout(const Object& object, Symbol scheduler_name, absl::string_view reason,
                  absl::string_view text) override;

@@ -96,6 +96,20 @@ void ProfileHandle::EditSoon(ObjectEdit edit) {
   if (services_ != nullptr) services_->EditSoon(std::move(edit));
 }
 
+absl::StatusOr<Object> ProfileHandle::Create(const Object& object) {
+  if (services_ == nullptr) return absl::FailedPreconditionError("no scheduler is running");
+  return services_->Create(object);
+}
+
+void ProfileHandle::DeleteSoon(ObjectEdit last) {
+  if (services_ != nullptr) services_->DeleteSoon(std::move(last));
+}
+
+absl::Status ProfileHandle::PatchPodStatus(const PodStatusPatch& patch) {
+  if (services_ == nullptr) return absl::FailedPreconditionError("no scheduler is running");
+  return services_->PatchPodStatus(patch);
+}
+
 void ProfileHandle::Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) {
   if (services_ != nullptr) services_->Warn(pod, reason, text);
 }

@@ -36,6 +36,9 @@ class SchedulerServices {
   virtual absl::Status Update(const ObjectUpdate& update) = 0;  // any thread
   virtual absl::Status Edit(const ObjectEdit& edit) = 0;        // any thread
   virtual void EditSoon(ObjectEdit edit) = 0;
+  virtual absl::StatusOr<Object> Create(const Object& object) = 0;       // any thread
+  virtual absl::Status PatchPodStatus(const PodStatusPatch& patch) = 0;  // any thread
+  virtual void DeleteSoon(ObjectEdit last) = 0;
   virtual void Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) = 0;
   virtual void WarnAbout(const Object& object, Symbol scheduler_name, absl::string_view reason,
                          absl::string_view text) = 0;
@@ -105,6 +108,9 @@ class ProfileHandle final : public Handle, private DryRunInputsSource {
   absl::Status Update(const ObjectUpdate& update) override;
   absl::Status Edit(const ObjectEdit& edit) override;
   void EditSoon(ObjectEdit edit) override;
+  absl::StatusOr<Object> Create(const Object& object) override;
+  void DeleteSoon(ObjectEdit last) override;
+  absl::Status PatchPodStatus(const PodStatusPatch& patch) override;
   void Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) override;
   void WarnAbout(const Object& object, absl::string_view reason, absl::string_view text) override;
   TimerId RunAt(absl::string_view plugin, absl::Time time, std::function<void()> work) override;

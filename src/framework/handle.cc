@@ -4,7 +4,21 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "berth/api/object_update.h"
+
 namespace berth {
+
+absl::StatusOr<Object> Handle::Create(const Object& object) {
+  return absl::UnimplementedError(
+      absl::StrCat("new ", Plural(object.kind()), " cannot be made here"));
+}
+
+void Handle::DeleteSoon(ObjectEdit) {}
+
+absl::Status Handle::PatchPodStatus(const PodStatusPatch&) {
+  return absl::UnimplementedError("statuses of pods cannot be written here");
+}
 
 void Handle::PostAllow(absl::string_view plugin, absl::string_view uid) {
   Post(plugin, [this, plugin = std::string(plugin), uid = std::string(uid)] {

@@ -151,7 +151,7 @@ std::optional<ResourceNeed> VerdictDependencies::FindNeededResources(const Cycle
       need.needed = plugins_.resource_filters[i]->ResourcesNeededBy(state, pod);
       return Status::Success();
     });
-    return status.ok() ? std::optional(std::move(need)) : std::nullopt;
+    return status.ok() && need.needed.is_all ? std::optional(std::move(need)) : std::nullopt;
   }
   return std::nullopt;
 }

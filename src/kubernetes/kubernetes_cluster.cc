@@ -89,6 +89,7 @@ PodStatusChange ChangeOf(const PodStatusPatch& patch) {
                                                .message = patch.condition_message};
   }
   change.nominated_node_name = patch.nominated_node_name;
+  change.extended_resource_claim = patch.extended_resource_claim;
   return change;
 }
 
@@ -401,6 +402,42 @@ absl::Status KubernetesCluster::EditOnce(const ObjectEdit& edit) {
                         .content_type = kMergePatch,
                         .body = std::move(body)})
       .status();
+}
+
+absl::StatusOr<Object> KubernetesCluster::Create(const Object& object) {
+  const Kind kind = object.kind();
+  if (kind == Kind::kPod) return absl::InvalidArgumentError("pods are not created");
+  const absl::StatusOr<ApiResponse> answer =
+      Call({.method = "POST",
+            .target = object.namespace_name().empty()
+                          ? CollectionPath(kind)
+                          : CollectionPath(kind, std::string(object.namespace_name())),
+            .accept = IsCustomResource(kind) ? kJsonType : accept_,
+            .content_type = kJsonType,
+            .body = ToJson(object.message()),
+            .repeatable = Repeatable::kNo});
+  if (answer.ok()) return DecodeObject(kind, answer->content_type, answer->body);
+  const std::optional<ApiError> refusal = ApiError::Of(answer.status());
+  if (!refusal.has_value()) return answer.status();
+  if (refusal->code == 409) return absl::AlreadyExistsError(answer.status().message());
+  return LeavesDoubt(*refusal) ? absl::UnknownError(answer.status().message()) : answer.status();
+}
+
+absl::Status KubernetesCluster::Delete(const Identity& object) {
+  if (object.kind() == Kind::kPod) {
+    return absl::InvalidArgumentError("pods are not deleted, but evicted");
+  }
+  kubernetes_wire::DeleteOptions options;
+  if (object.has_uid()) options.mutable_preconditions()->set_uid(object.uid());
+  const absl::Status answer =
+      Call({.method = "DELETE",
+            .target = ObjectPath(object),
+            .accept = IsCustomResource(object.kind()) ? kJsonType : accept_,
+            .content_type = content_type_,
+            .body = EncodeObject(content_type_, "v1", "DeleteOptions", options)})
+          .status();
+  // The precondition, or a race at the server.
+  return absl::IsAborted(answer) ? GoneOr(object, answer) : answer;
 }
 
 // --- Statuses of groups and quotas ---------------------------------------------------------------

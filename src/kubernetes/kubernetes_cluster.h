@@ -57,6 +57,8 @@ class KubernetesCluster final : public Cluster {
   absl::Status Update(const ObjectUpdate& update) override;
   // Reads it first, five times at most if others are faster.
   absl::Status Edit(const ObjectEdit& edit) override;
+  absl::StatusOr<Object> Create(const Object& object) override;
+  absl::Status Delete(const Identity& object) override;
   void Record(RecordedEvent event) override;
 
   // For a process that ends: bindings that wait for their turn are sent as fast as the server takes

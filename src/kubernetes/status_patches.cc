@@ -35,6 +35,21 @@ void WriteText(JsonWriter& out, absl::string_view key, absl::string_view text) {
   text.empty() ? out.Null() : out.String(text);
 }
 
+void WriteExtendedResourceClaim(JsonWriter& out, const api::PodExtendedResourceClaimStatus& claim) {
+  out.Key("extendedResourceClaimStatus").BeginObject();
+  out.Key("requestMappings").BeginArray();
+  for (const api::ContainerExtendedResourceRequest& mapping : claim.request_mappings()) {
+    out.BeginObject();
+    out.Key("containerName").String(mapping.container_name());
+    out.Key("resourceName").String(mapping.resource_name());
+    out.Key("requestName").String(mapping.request_name());
+    out.EndObject();
+  }
+  out.EndArray();
+  out.Key("resourceClaimName").String(claim.resource_claim_name());
+  out.EndObject();
+}
+
 }  // namespace
 
 std::string StatusPatch(const api::Pod& pod, const PodStatusChange& change, absl::Time now) {
@@ -72,6 +87,12 @@ std::string StatusPatch(const api::Pod& pod, const PodStatusChange& change, absl
     changes = true;
     WriteText(out, "nominatedNodeName", *change.nominated_node_name);
   }
+  if (change.extended_resource_claim != nullptr &&
+      change.extended_resource_claim->SerializeAsString() !=
+          pod.status().extended_resource_claim_status().SerializeAsString()) {
+    changes = true;
+    WriteExtendedResourceClaim(out, *change.extended_resource_claim);
+  }
   out.EndObject();
   out.EndObject();
   return changes ? std::string(out.text()) : "";
@@ -90,6 +111,9 @@ absl::Status StatusPatches::Apply(const Identity& pod, PodStatusChange change) {
         waiting.change.conditions.merge(older.conditions);
         if (!waiting.change.nominated_node_name.has_value()) {
           waiting.change.nominated_node_name = std::move(older.nominated_node_name);
+        }
+        if (waiting.change.extended_resource_claim == nullptr) {
+          waiting.change.extended_resource_claim = std::move(older.extended_resource_claim);
         }
         next->becomes = Waiting::kTakenOver;
         changed_.SignalAll();

@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -22,6 +23,7 @@ namespace berth {
 
 namespace api {
 class Pod;
+class PodExtendedResourceClaimStatus;
 }  // namespace api
 
 // What is to become of a pod's status.
@@ -32,6 +34,8 @@ struct PodStatusChange {
   };
   std::map<std::string, Condition> conditions;     // by type
   std::optional<std::string> nominated_node_name;  // absent: unchanged, "": cleared
+  // Null: unchanged.
+  std::shared_ptr<const api::PodExtendedResourceClaimStatus> extended_resource_claim = nullptr;
 };
 
 // The strategic merge patch that makes the change to `pod`, of which metadata and status are looked

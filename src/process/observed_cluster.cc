@@ -84,6 +84,25 @@ absl::Status ObservedCluster::Edit(const ObjectEdit& edit) {
              });
 }
 
+absl::StatusOr<Object> ObservedCluster::Create(const Object& object) {
+  const std::string name = object.ToString();
+  absl::StatusOr<Object> created = absl::UnknownError("");
+  const absl::Status status = Try(
+      [&] {
+        created = cluster_.Create(object);
+        return created.status();
+      },
+      "Failed to create object", {"object", name}, [](const absl::Status&) { return false; });
+  if (!status.ok()) return status;
+  return created;
+}
+
+absl::Status ObservedCluster::Delete(const Identity& object) {
+  const std::string name = absl::StrCat(KindName(object.kind()), " ", object.key());
+  return Try([&] { return cluster_.Delete(object); }, "Failed to delete object", {"object", name},
+             [](const absl::Status& status) { return absl::IsNotFound(status); });
+}
+
 void ObservedCluster::Record(RecordedEvent event) {
   if (!callbacks_.may_write()) return;
   if (event.warning && event.regarding->kind() != Kind::kPod) {

@@ -41,6 +41,8 @@ class ObservedCluster final : public Cluster, private WatchSink {
   absl::Status PatchPodStatus(const PodStatusPatch& patch) override;
   absl::Status Update(const ObjectUpdate& update) override;
   absl::Status Edit(const ObjectEdit& edit) override;
+  absl::StatusOr<Object> Create(const Object& object) override;
+  absl::Status Delete(const Identity& object) override;
   void Record(RecordedEvent event) override;
 
  private:

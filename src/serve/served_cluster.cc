@@ -60,7 +60,7 @@ void ServedCluster::Apply(
   MutexLock lock(mutex_);
   for (ClientChange& change : changes) {
     if (!change.object.has_value()) {
-      Delete(*change.name, events);
+      Discard(*change.name, events);
     } else if (!Set(*change.object, events)) {
       refuse(change, absl::StrCat("the cluster has ", max_objects_,
                                   " objects, which is as many as this server takes"));
@@ -79,7 +79,7 @@ void ServedCluster::Sync() {
         if (stored.sent != round_) gone.push_back(stored.object.identity());
       });
     }
-    for (const IdentityPtr& who : gone) Delete(*who, events);
+    for (const IdentityPtr& who : gone) Discard(*who, events);
     anew_ = false;
   }
   if (!synced_) events.push_back({WatchEvent::Type::kSynced, std::nullopt});
@@ -127,7 +127,7 @@ bool ServedCluster::Set(Object object, Events& events) {
         Object(object.packed()->With([&](api::Pod& own) { own.mutable_metadata()->set_uid(uid); }));
   }
   if (stored != nullptr && stored->object.uid() != object.uid()) {  // another one of that name
-    Delete(*object.identity(), events);
+    Discard(*object.identity(), events);
     stored = nullptr;
   }
   if (stored == nullptr) {
@@ -143,7 +143,7 @@ bool ServedCluster::Set(Object object, Events& events) {
   return true;
 }
 
-void ServedCluster::Delete(const Identity& who, Events& events) {
+void ServedCluster::Discard(const Identity& who, Events& events) {
   Store& store = StoreOf(who.kind());
   Stored* const stored = store.Find(who);
   if (stored == nullptr) return;

@@ -77,7 +77,7 @@ class ServedCluster final : public Cluster {
   }
   Stored* FindPod(const Identity& pod) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool Set(Object object, Events& events) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Delete(const Identity& who, Events& events) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Discard(const Identity& who, Events& events) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The pod as it was sent, with what was decided of it.
   Object WithDecisions(Object pod, Stored& stored) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::shared_ptr<const PackedPod> BoundPod(const PackedPod& pod, const PodBinding& binding) const;

@@ -8,6 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
+#include "berth/api/meta_v1.pb.h"
+#include "berth/cluster.h"
 #include "berth/framework/bind.h"
 
 namespace berth::testing {
@@ -302,6 +304,31 @@ absl::Status FakeHandle::Edit(const ObjectEdit& edit) {
   updates_.push_back({.object = Object(who.kind(), std::move(latest)), .part = edit.part});
   objects_.Set(updates_.back().object);
   return absl::OkStatus();
+}
+
+absl::StatusOr<Object> FakeHandle::Create(const Object& object) {
+  if (!update_status_.ok()) return update_status_;
+  std::shared_ptr<google::protobuf::Message> created(object.message().New());
+  created->CopyFrom(object.message());
+  const auto* const field = created->GetDescriptor()->FindFieldByName("metadata");
+  auto& metadata = static_cast<api::ObjectMeta&>(
+      *created->GetReflection()->MutableMessage(created.get(), field));
+  if (metadata.name().empty())
+    metadata.set_name(absl::StrCat(metadata.generate_name(), created_++));
+  metadata.set_uid(absl::StrCat(metadata.namespace_(), "/", metadata.name()));
+  Object made(object.kind(), std::move(created));
+  objects_.Set(made);
+  return made;
+}
+
+void FakeHandle::DeleteSoon(ObjectEdit last) {
+  if (last.edit != nullptr && !Edit(last).ok()) return;
+  objects_.Remove(last.object->kind(), last.object->key());
+}
+
+absl::Status FakeHandle::PatchPodStatus(const PodStatusPatch& patch) {
+  if (update_status_.ok()) patches_.push_back(patch);
+  return update_status_;
 }
 
 absl::Status FakeHandle::Bind(const PodInfo& pod, absl::string_view node_name,

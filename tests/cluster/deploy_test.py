@@ -28,7 +28,8 @@ CHART = os.path.join(DEPLOY, "helm", "berth")
 NAMESPACE = "kube-system"
 USER = "system:serviceaccount:kube-system:berth"
 SCHEDULER = "berth"
-ALL_PLUGINS = ["coscheduling", "capacityScheduling", "gpuDevices", "preemptionToleration", "deviceTaintRules"]
+ALL_PLUGINS = ["coscheduling", "capacityScheduling", "gpuDevices", "preemptionToleration", "deviceTaintRules",
+               "deviceResources"]
 EVENTS_AGAIN = ("events.k8s.io", "events", "patch")
 # Of kinds that the server of this test does not have: they are asked for in vain, by one verb, and not written. And of
 # ClusterQuotas, of which only the first test makes one.
@@ -38,9 +39,11 @@ ABSENT = {("scheduling.berth.dev", "clusterquotas", "get"), ("scheduling.berth.d
                                                             ("scheduling.koordinator.sh", "clusternetworktopologies"))
             for verb in ("list", "watch")),
           *(("resource.k8s.io", "devicetaintrules", verb) for verb in ("list", "watch")),
+          # The server of this test drops extendedResourceName, so that no pod gets devices that way.
+          *(("resource.k8s.io", "resourceclaims", verb) for verb in ("create", "delete")),
           *((group, resource, verb) for group in ("scheduling.k8s.io", "scheduling.volcano.sh")
             for resource, verb in (("podgroups", "list"), ("podgroups", "watch"), ("podgroups", "get"), ("podgroups/status", "patch")))}
-COMPONENTS = ["device-taint-rules", "gangs-and-quotas", "gpu-devices", "metrics-reader", "preemption-toleration"]
+COMPONENTS = ["device-resources", "device-taint-rules", "gangs-and-quotas", "gpu-devices", "metrics-reader", "preemption-toleration"]
 
 # A profile that looks at everything that the chart has rules for, and one whose preemption is PreemptionToleration's.
 DEVICES = [{"name": "DynamicResources", "args": {"featureGates": {"DRADeviceTaints": True, "DRADeviceTaintRules": True}}}]

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
+#include "berth/api/resource_v1.pb.h"
 #include "berth/executor.h"
 #include "berth/testing/objects.h"
 #include "gmock/gmock.h"
@@ -349,6 +350,57 @@ TEST_F(InMemoryClusterTest, OnlyTheKindsThatAreWatchedAreDelivered) {
   EXPECT_TRUE(cluster_.Delete(Kind::kNode, "n"));
   cluster_.Relist();
   EXPECT_THAT(sink_.seen, ElementsAre("+before", "+after", "+before", "+after"));
+}
+
+// With a name, or a part of one to be generated.
+Object ClaimNamed(const std::string& name, const std::string& generate_name = "",
+                  const std::string& finalizer = "") {
+  auto claim = std::make_shared<api::ResourceClaim>();
+  claim->mutable_metadata()->set_namespace_("default");
+  claim->mutable_metadata()->set_name(name);
+  claim->mutable_metadata()->set_generate_name(generate_name);
+  if (!finalizer.empty()) claim->mutable_metadata()->add_finalizers(finalizer);
+  return Object::Of(std::move(claim));
+}
+
+TEST_F(InMemoryClusterTest, CreatesAndDeletesObjects) {
+  const absl::StatusOr<Object> first = cluster_.Create(ClaimNamed("", "p-"));
+  const absl::StatusOr<Object> second = cluster_.Create(ClaimNamed("", "p-"));
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(first->key(), "default/p-0");
+  EXPECT_EQ(second->key(), "default/p-1");
+  EXPECT_NE(first->uid(), second->uid());
+  EXPECT_TRUE(absl::IsAlreadyExists(cluster_.Create(ClaimNamed("p-1")).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(cluster_.Create(MakePod().Object()).status()));
+  ASSERT_TRUE(cluster_.Delete(*first->identity()).ok());
+  EXPECT_TRUE(absl::IsNotFound(cluster_.Delete(*first->identity())));
+  // One of that name that is another.
+  const absl::StatusOr<Object> again = cluster_.Create(ClaimNamed("", "p-"));
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->key(), "default/p-0");
+  EXPECT_TRUE(absl::IsNotFound(cluster_.Delete(*first->identity())));
+  EXPECT_EQ(cluster_.List(Kind::kResourceClaim).size(), 2U);
+}
+
+TEST_F(InMemoryClusterTest, AFinalizerKeepsAnObjectThatIsDeleted) {
+  const absl::StatusOr<Object> claim = cluster_.Create(ClaimNamed("c", "", "a/b"));
+  ASSERT_TRUE(claim.ok());
+  ASSERT_TRUE(cluster_.Delete(*claim->identity()).ok());
+  const auto leaving = std::static_pointer_cast<const api::ResourceClaim>(
+      cluster_.Find(Kind::kResourceClaim, "default/c"));
+  ASSERT_NE(leaving, nullptr);
+  EXPECT_TRUE(leaving->metadata().has_deletion_timestamp());
+  ASSERT_TRUE(cluster_
+                  .Edit({.object = claim->identity(),
+                         .edit =
+                             [](google::protobuf::Message& latest) {
+                               static_cast<api::ResourceClaim&>(latest)
+                                   .mutable_metadata()
+                                   ->clear_finalizers();
+                               return absl::OkStatus();
+                             }})
+                  .ok());
+  EXPECT_EQ(cluster_.Find(Kind::kResourceClaim, "default/c"), nullptr);
 }
 
 }  // namespace

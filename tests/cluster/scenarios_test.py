@@ -59,7 +59,7 @@ HELD = re.compile(r"PodGroup \S+ not found|of \d+ are there")
 SERVED = {"v1", "apps/v1", "batch/v1", "policy/v1", "storage.k8s.io/v1", "scheduling.k8s.io/v1", "resource.k8s.io/v1",
           "scheduling.x-k8s.io/v1alpha1", "scheduling.koordinator.sh/v1alpha1", "scheduling.berth.dev/v1alpha1"}
 # Fields that a server of v1.35 drops with its default feature gates.
-DROPPED = re.compile(r'"(schedulingGroup|workloadRef|sharedCounters|consumesCounters|allowMultipleAllocations|bindingConditions)":')
+DROPPED = re.compile(r'"(schedulingGroup|workloadRef|sharedCounters|consumesCounters|allowMultipleAllocations|bindingConditions|extendedResourceName)":')
 
 
 class Refused(Exception):

@@ -90,12 +90,21 @@ class RefusingCluster final : public Cluster {
     const absl::Status edited = memory.Edit(lost);
     return edited.ok() ? absl::DeadlineExceededError("no answer") : edited;
   }
+  absl::StatusOr<Object> Create(const Object& object) override {
+    if (before_create != nullptr) before_create(object);
+    absl::StatusOr<Object> created = memory.Create(object);
+    if (std::exchange(lose_create, false)) return absl::DeadlineExceededError("no answer");
+    return created;
+  }
+  absl::Status Delete(const Identity& object) override { return memory.Delete(object); }
   void Record(RecordedEvent event) override { memory.Record(std::move(event)); }
 
   InMemoryCluster memory;
   enum class Lost { kNothing, kRequest, kAnswer } lost = Lost::kNothing;  // of bindings
   Lost lost_edit = Lost::kNothing;
   std::function<void(const ObjectEdit&)> before_edit;
+  std::function<void(const Object&)> before_create;
+  bool lose_create = false;      // the answer to the next one
   int unanswered_questions = 0;  // so many about a pod's node are answered with an error first
   int questions = 0;
   std::map<std::string, int> refuse_evictions;  // by the pod's name: how often

@@ -37,6 +37,14 @@ TEST(StatusPatchTest, HasWhatChanges) {
   nominated.nominated_node_name = "n";
   PodStatusChange cleared;
   cleared.nominated_node_name = "";
+  auto claim = std::make_shared<api::PodExtendedResourceClaimStatus>();
+  claim->set_resource_claim_name("p-x");
+  api::ContainerExtendedResourceRequest& mapping = *claim->add_request_mappings();
+  mapping.set_container_name("c");
+  mapping.set_resource_name("v.com/gpu");
+  mapping.set_request_name("container-0-request-0");
+  PodStatusChange special;
+  special.extended_resource_claim = claim;
   struct Case {
     absl::string_view name, pod;
     PodStatusChange change;
@@ -72,6 +80,15 @@ TEST(StatusPatchTest, HasWhatChanges) {
       {"its end", R"({"metadata":{"uid":"u"},"status":{"nominatedNodeName":"n"}})", cleared,
        R"({"metadata":{"uid":"u"},"status":{"conditions":[],"nominatedNodeName":null}})"},
       {"there was none", R"({"metadata":{"uid":"u"}})", cleared, ""},
+      {"a special claim", R"({"metadata":{"uid":"u"}})", special,
+       R"({"metadata":{"uid":"u"},"status":{"conditions":[],"extendedResourceClaimStatus":{)"
+       R"("requestMappings":[{"containerName":"c","resourceName":"v.com/gpu",)"
+       R"("requestName":"container-0-request-0"}],"resourceClaimName":"p-x"}}})"},
+      {"the same claim",
+       R"({"metadata":{"uid":"u"},"status":{"extendedResourceClaimStatus":{"requestMappings":[)"
+       R"({"containerName":"c","resourceName":"v.com/gpu","requestName":"container-0-request-0"}],)"
+       R"("resourceClaimName":"p-x"}}})",
+       special, ""},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);

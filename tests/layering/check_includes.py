@@ -74,6 +74,7 @@ MAY_INCLUDE = {
     "src/gpu/": API + ["berth/gpu/"],
     "src/quota/": MEANING + ["berth/quota/", "berth/gpu/"],
     "plugins/": PUBLIC + ["berth/gpu/", "berth/devices/", "berth/quota/"],  # and its own folder; builtin.cc all of them
+    "plugins/dynamic_resources/": PUBLIC + ["berth/devices/", "berth/cluster.h"],  # for what Handle::PatchPodStatus() takes
 }
 # And what no file may include but those below the prefixes behind it: the full evaluator stands without the
 # incremental one, of which the engine sees the evaluator and none of the caches.

@@ -21,6 +21,7 @@ struct DeviceFeatures {
   bool partitionable_devices = false;  // DRAPartitionableDevices
   bool consumable_capacity = false;    // DRAConsumableCapacity
   bool binding_conditions = false;     // DRADeviceBindingConditions
+  bool extended_resources = false;     // DRAExtendedResource
 
   friend bool operator==(const DeviceFeatures&, const DeviceFeatures&) = default;
 };

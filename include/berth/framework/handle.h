@@ -13,10 +13,12 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "berth/api/kinds.h"
+#include "berth/api/object.h"
 #include "berth/api/symbol.h"
 #include "berth/clock.h"
 #include "berth/extensions/group.h"
@@ -33,6 +35,7 @@ namespace berth {
 struct BindMetadata;
 struct ObjectEdit;
 struct ObjectUpdate;
+struct PodStatusPatch;
 class DryRunInputsSource;
 class NodeTable;
 class SchedulerExtender;
@@ -134,6 +137,16 @@ class Handle : public PluginsRunner {
   // Scheduling thread, which does not wait: the edit is written on the executor, and what comes of
   // it is seen by the watch. An explanation writes nothing.
   virtual void EditSoon(ObjectEdit edit) = 0;
+  // Adds an object that is no pod; see Cluster::Create(). Blocks; any thread, and meant for PreBind
+  // plugins.
+  virtual absl::StatusOr<Object> Create(const Object& object);
+  // Scheduling thread, which does not wait: edits the object, if there is an edit
+  // (`last.edit`), and then deletes it; see Cluster::Delete(). What comes of it is seen by the
+  // watch. If the edit is refused, nothing is deleted. An explanation deletes nothing.
+  virtual void DeleteSoon(ObjectEdit last);
+  // Writes something to the status of a pod; see Cluster::PatchPodStatus(). Blocks; any thread, and
+  // meant for PreBind plugins.
+  virtual absl::Status PatchPodStatus(const PodStatusPatch& patch);
   // Tells people of something wrong with a pod that is not rejected for it: a Warning event with
   // that reason ("UnreadableGpuRecord"), one of few that the plugin has, and text. Does not wait
   // for the cluster.

@@ -21,6 +21,8 @@ struct NeededResources {
   // NodeTable::allocatable() - requested(), in the same units.
   using Requests = absl::InlinedVector<std::pair<ResourceId, int64_t>, 4>;
   Requests requests;
+  // False if Filter() looks at more than that on some nodes. Then it is called.
+  bool is_all = true;
   friend bool operator==(const NeededResources&, const NeededResources&) = default;
 };
 

@@ -140,6 +140,8 @@ class FakeHandle final : public Handle {
   void set_update_status(absl::Status status) { update_status_ = std::move(status); }
   void set_bind_status(absl::Status status) { bind_status_ = std::move(status); }
   const BindMetadata& bind_metadata() const { return bind_metadata_; }  // of the last Bind()
+  // Every PatchPodStatus() that was not refused with `update_status`.
+  const std::vector<PodStatusPatch>& patches() const { return patches_; }
   // "namespace/pod: reason: text" of every Warn(), "Kind namespace/name: …" of every WarnAbout().
   const std::vector<std::string>& warnings() const { return warnings_; }
   // "namespace/pod" and node of every Bind(), failed ones included.
@@ -178,6 +180,13 @@ class FakeHandle final : public Handle {
   // Edits objects of object_store().
   absl::Status Edit(const ObjectEdit& edit) override;
   void EditSoon(ObjectEdit edit) override { Edit(edit).IgnoreError(); }
+  // Adds it to object_store(). A generated name ends in the number of such objects before it; the
+  // uid is the key.
+  absl::StatusOr<Object> Create(const Object& object) override;
+  // Edits it, and takes it out of object_store().
+  void DeleteSoon(ObjectEdit last) override;
+  // The patches are kept.
+  absl::Status PatchPodStatus(const PodStatusPatch& patch) override;
   void Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) override;
   void WarnAbout(const Object& object, absl::string_view reason, absl::string_view text) override;
   TimerId RunAt(absl::string_view plugin, absl::Time time, std::function<void()> work) override;
@@ -197,6 +206,8 @@ class FakeHandle final : public Handle {
   std::set<Kind> watched_;
   absl::Status update_status_;
   std::vector<ObjectUpdate> updates_;
+  std::vector<PodStatusPatch> patches_;
+  int created_ = 0;
   SimulatedClock clock_;
   uint64_t random_ = 0;
   std::vector<FilterPlugin*> filters_;

@@ -689,5 +689,208 @@ TEST(DynamicResourcesTest, Args) {
               HasSubstr("no such feature gate; there are DRAAdminAccess, "));
 }
 
+// --- DRAExtendedResource ---
+
+constexpr char kExtended[] = "{featureGates: {DRAExtendedResource: true}}";
+constexpr char kGpuClass[] =
+    "{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: gpu}, spec: "
+    "{extendedResourceName: vendor.com/gpu}}\n---\n";
+
+PodPtr PodWithGpus(absl::string_view gpus, absl::string_view name = "p") {
+  return MakePod().Name(name).Request("vendor.com/gpu", gpus).Obj();
+}
+
+// The special claim of p, as an attempt before left it over.
+constexpr char kLeftOver[] =
+    "{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: p-left, namespace: "
+    "default, uid: left, annotations: {resource.kubernetes.io/extended-resource-claim: 'true'}, "
+    "finalizers: [resource.kubernetes.io/delete-protection], ownerReferences: [{apiVersion: v1, "
+    "kind: Pod, name: p, uid: default/p, controller: true}]}, spec: {devices: {requests: [{name: "
+    "container-0-request-0, exactly: {deviceClassName: gpu}}]}}}\n---\n";
+
+TEST(DynamicResourcesTest, DevicesStandForExtendedResources) {
+  World world(kGpuClass, SliceOf("n1", 2), kExtended);
+  const PodPtr pod = PodWithGpus("2");
+  ASSERT_TRUE(world.PreFilter(pod).ok());
+  EXPECT_EQ(world.Filter(pod, 0), Unresolvable("cannot allocate all claims"));
+  ASSERT_TRUE(world.Filter(pod, 1).ok());
+  ASSERT_TRUE(world.plugin->Reserve(world.state, *pod, "n1").ok());
+  EXPECT_EQ(RunFilter(*world.plugin, PodWithGpus("1", "q"), world.handle.nodes().node(1)),
+            Unresolvable("cannot allocate all claims"));
+  EXPECT_TRUE(world.handle.objects().List(Kind::kResourceClaim).empty());
+  ASSERT_TRUE(world.plugin->PreBind(world.state, *pod, "n1").ok());
+  const api::ResourceClaim& claim = world.Claim("p-extended-resources-0");
+  EXPECT_EQ(claim.metadata().annotations().at("resource.kubernetes.io/extended-resource-claim"),
+            "true");
+  EXPECT_EQ(claim.metadata().owner_references(0).uid(), "default/p");
+  ASSERT_EQ(claim.spec().devices().requests_size(), 1);
+  EXPECT_EQ(claim.spec().devices().requests(0).name(), "container-0-request-0");
+  EXPECT_EQ(claim.spec().devices().requests(0).exactly().device_class_name(), "gpu");
+  EXPECT_EQ(claim.spec().devices().requests(0).exactly().count(), 2);
+  EXPECT_EQ(claim.status().allocation().devices().results_size(), 2);
+  ASSERT_EQ(claim.status().reserved_for_size(), 1);
+  EXPECT_EQ(claim.status().reserved_for(0).name(), "p");
+  ASSERT_EQ(world.handle.patches().size(), 1U);
+  const auto& written = world.handle.patches()[0].extended_resource_claim;
+  ASSERT_NE(written, nullptr);
+  EXPECT_EQ(written->resource_claim_name(), "p-extended-resources-0");
+  ASSERT_EQ(written->request_mappings_size(), 1);
+  EXPECT_EQ(written->request_mappings(0).resource_name(), "vendor.com/gpu");
+  EXPECT_EQ(written->request_mappings(0).request_name(), "container-0-request-0");
+  // What was promised is what the claim has now.
+  EXPECT_EQ(RunFilter(*world.plugin, PodWithGpus("1", "q"), world.handle.nodes().node(1)),
+            Unresolvable("cannot allocate all claims"));
+  // The pod is not bound after all.
+  world.plugin->Unreserve(world.state, *pod, "n1");
+  EXPECT_TRUE(world.handle.objects().List(Kind::kResourceClaim).empty());
+  EXPECT_TRUE(RunFilter(*world.plugin, PodWithGpus("2", "q"), world.handle.nodes().node(1)).ok());
+}
+
+TEST(DynamicResourcesTest, WithoutTheGateExtendedResourcesAreNoClaims) {
+  World world(kGpuClass, SliceOf("n1", 2));
+  EXPECT_TRUE(world.PreFilter(PodWithGpus("2")).IsSkip());
+  World on("", SliceOf("n1", 2), kExtended);  // no class backs it
+  EXPECT_TRUE(on.PreFilter(PodWithGpus("2")).IsSkip());
+}
+
+TEST(DynamicResourcesTest, ANodeThatHasTheResourceByItselfNeedsNoDevices) {
+  FakeHandle handle({MakeNode().Name("n0").Allocatable("vendor.com/gpu", "4").Info(),
+                     MakeNode().Name("n1").Info()},
+                    Objects(absl::StrCat(kClass, kGpuClass, ClaimOf("c"), SliceOf("n0", 1))));
+  const auto plugin = MakePlugin<DynamicResources, DynamicResourcesArgs>(handle, kExtended);
+  const PodPtr pod = PodWithGpus("2");
+  EXPECT_TRUE(RunFilter(*plugin, pod, handle.nodes().node(0)).ok());
+  EXPECT_FALSE(RunFilter(*plugin, pod, handle.nodes().node(1)).ok());
+  // With a claim of its own, too, for which there is one device: the special claim is not made.
+  PodBuilder with_claim = MakePod();
+  with_claim.Name("p").Request("vendor.com/gpu", "2");
+  auto& reference = *with_claim.Message().mutable_spec()->add_resource_claims();
+  reference.set_name("c");
+  reference.set_resource_claim_name("c");
+  const PodPtr both = with_claim.Obj();
+  CycleState state;
+  PreFilterResult narrowed;
+  ASSERT_TRUE(plugin->PreFilter(state, *both, handle.nodes(), narrowed).ok());
+  ASSERT_TRUE(plugin->Filter(state, *both, handle.nodes().node(0)).ok());
+  ASSERT_TRUE(plugin->Reserve(state, *both, "n0").ok());
+  ASSERT_TRUE(plugin->PreBind(state, *both, "n0").ok());
+  EXPECT_EQ(handle.objects().List(Kind::kResourceClaim).size(), 1U);
+  EXPECT_TRUE(handle.patches().empty());
+}
+
+TEST(DynamicResourcesTest, AResourceThatANodeHasNeitherWayDoesNotFit) {
+  World world(kGpuClass, SliceOf("n1", 2), kExtended);
+  PodBuilder pod = MakePod();
+  pod.Name("p").Request("vendor.com/gpu", "1").Request("vendor.com/other", "1");
+  EXPECT_EQ(RunFilter(*world.plugin, pod.Obj(), world.handle.nodes().node(1)),
+            Unresolvable("cannot fit resource"));
+}
+
+TEST(DynamicResourcesTest, ASpecialClaimThatIsLeftOverIsDeletedFirst) {
+  World world(absl::StrCat(kGpuClass, kLeftOver), SliceOf("n1", 2), kExtended);
+  const PodPtr pod = PodWithGpus("1");
+  ASSERT_TRUE(world.PreFilter(pod).ok());
+  EXPECT_EQ(world.Filter(pod, 1), Unresolvable("cannot schedule extended resource claim"));
+  PostFilterResult result;
+  EXPECT_EQ(world.plugin->PostFilter(world.state, *pod, OwnStatuses(), result),
+            Status::Unschedulable("deletion of ResourceClaim completed"));
+  EXPECT_TRUE(world.handle.objects().List(Kind::kResourceClaim).empty());
+  ASSERT_TRUE(world.PreFilter(pod).ok());
+  EXPECT_TRUE(world.Filter(pod, 1).ok());
+  // Another pod has nothing to do with it.
+  World others(absl::StrCat(kGpuClass, kLeftOver), SliceOf("n1", 2), kExtended);
+  EXPECT_TRUE(RunFilter(*others.plugin, PodWithGpus("1", "q"), others.handle.nodes().node(1)).ok());
+}
+
+// Upstream extendeddynamicresources.go createRequestsAndMappings.
+TEST(DynamicResourcesTest, InitContainersUseTheDevicesOfLaterOnes) {
+  const auto made = [](const std::string& containers) {
+    const std::vector<Object> objects =
+        Objects("{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: default}, spec: {" +
+                containers + "}}");
+    World world(kGpuClass, SliceOf("n1", 9), kExtended);
+    const PodPtr pod = *PodInfo::Create(objects[0].packed());
+    EXPECT_TRUE(world.PreFilter(pod).ok());
+    EXPECT_TRUE(world.plugin->Reserve(world.state, *pod, "n1").ok());
+    const Status bound = world.plugin->PreBind(world.state, *pod, "n1");
+    EXPECT_TRUE(bound.ok()) << bound.ToString();
+    std::vector<std::string> lines;
+    for (const auto& request : world.Claim("p-extended-resources-0").spec().devices().requests()) {
+      lines.push_back(absl::StrCat(request.name(), " ", request.exactly().count()));
+    }
+    for (const auto& mapping :
+         world.handle.patches()[0].extended_resource_claim->request_mappings()) {
+      lines.push_back(absl::StrCat(mapping.container_name(), ": ", mapping.request_name()));
+    }
+    return lines;
+  };
+  const auto gpus = [](int count) {
+    return absl::StrCat("image: x, resources: {requests: {cpu: 1, vendor.com/gpu: '", count, "'}}");
+  };
+  EXPECT_THAT(
+      made(absl::StrCat("containers: [{name: a, ", gpus(1), "}, {name: b, ", gpus(2), "}]")),
+      ElementsAre("container-0-request-1 1", "container-1-request-1 2", "a: container-0-request-1",
+                  "b: container-1-request-1"));
+  // i needs one more than a and b have together, and j no more than a.
+  EXPECT_THAT(
+      made(absl::StrCat("initContainers: [{name: i, ", gpus(4), "}, {name: j, ", gpus(1),
+                        "}], containers: [{name: a, ", gpus(1), "}, {name: b, ", gpus(2), "}]")),
+      ElementsAre("container-0-request-1 1", "container-2-request-1 1", "container-3-request-1 2",
+                  "a: container-2-request-1", "b: container-3-request-1",
+                  "i: container-2-request-1", "i: container-3-request-1",
+                  "i: container-0-request-1", "j: container-2-request-1"));
+  // Two init containers share what the larger one needs; a sidecar before them has its own.
+  EXPECT_THAT(
+      made(absl::StrCat("initContainers: [{name: s, restartPolicy: Always, ", gpus(1),
+                        "}, {name: i, ", gpus(2), "}, {name: j, ", gpus(3),
+                        "}], containers: [{name: a, image: x}]")),
+      ElementsAre("container-0-request-1 1", "container-2-request-1 3", "s: container-0-request-1",
+                  "i: container-2-request-1", "j: container-2-request-1"));
+}
+
+// --- Explanations: `berth explain` shows both in its table and in its JSON ---
+
+TEST(DynamicResourcesTest, ExplainsWhichDevicesAreTakenAndWhichSelectorRejectedWhich) {
+  const std::string slice =
+      "{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: s}, spec: {driver: "
+      "d, "
+      "nodeName: n0, pool: {name: n0, generation: 1, resourceSliceCount: 1}, devices: [{name: x0, "
+      "attributes: {model: {string: old}}}, {name: x1, attributes: {model: {string: "
+      "new}}}]}}\n---\n";
+  const std::string wants_new =
+      "requests: [{name: r, exactly: {deviceClassName: any, selectors: [{cel: {expression: "
+      "'device.attributes[\"d\"].model == \"new\"'}}]}}]";
+  const auto explain = [&](World& world, const PodPtr& pod) {
+    EXPECT_TRUE(world.PreFilter(pod).ok());
+    std::vector<std::string> lines;
+    const NodeInfo& node = world.handle.nodes().node(0);
+    for (const NodeNote& note : world.plugin->ExplainNode(world.state, *pod, node)) {
+      lines.push_back(absl::StrCat(note.name, ": ", note.text));
+    }
+    for (const PlannedAllocation& planned :
+         world.plugin->ExplainAllocations(world.state, *pod, node)) {
+      for (const auto& result : planned.allocation->devices().results()) {
+        lines.push_back(absl::StrCat("planned ", planned.claim, ": ", result.device()));
+      }
+    }
+    return lines;
+  };
+  constexpr char kOld[] = "d/n0/x0: selector #0: device.attributes[\"d\"].model == \"new\"";
+  World free(ClaimOf("c", wants_new), slice);
+  EXPECT_THAT(explain(free, PodOf({"c"})),
+              ElementsAre("ref-c: gets r d/n0/x1", absl::StrCat("ref-c/r cannot have: ", kOld),
+                          "planned ref-c: x1"));
+  World taken(ClaimOf("c", wants_new) + ClaimOf("other", wants_new), slice);
+  const PodPtr other = PodOf({"other"}, "q");
+  ASSERT_TRUE(taken.PreFilter(other).ok());
+  ASSERT_TRUE(taken.plugin->Reserve(taken.state, *other, "n0").ok());
+  EXPECT_THAT(explain(taken, PodOf({"c"})),
+              ElementsAre(absl::StrCat("ref-c/r cannot have: ", kOld, "; d/n0/x1: in use")));
+  World special(kGpuClass, SliceOf("n0", 1), kExtended);
+  EXPECT_THAT(explain(special, PodWithGpus("1")),
+              ElementsAre("<extended-resources>: gets container-0-request-0 d/n0/x0",
+                          "planned <extended-resources>: x0"));
+}
+
 }  // namespace
 }  // namespace berth::testing

@@ -373,5 +373,71 @@ TEST(NodeResourcesFitArgsTest, DefaultsAreFilledIn) {
   EXPECT_EQ(no_resources.As<NodeResourcesFitArgs>().scoring_strategy->resources.size(), 2);
 }
 
+// --- DRAExtendedResource ---
+
+constexpr char kGpuClass[] =
+    "{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: gpu}, spec: "
+    "{extendedResourceName: example.com/gpu}}";
+
+TEST(NodeResourcesFitTest, DevicesStandForAResourceOnlyWhereTheyAreAllocated) {
+  FakeHandle handle({}, ObjectsFromYaml(kGpuClass));
+  const auto fit = MakeFit(handle);
+  const PodPtr pod =
+      MakePod().Request("cpu", "1m").Request("example.com/gpu", "2").Request("gpu.io/x", "1").Obj();
+  const NodeInfo without = SmallNode().Capacity("gpu.io/x", "1").Info();
+  const NodeInfo with =
+      SmallNode().Capacity("gpu.io/x", "1").Capacity("example.com/gpu", "1").Info();
+  EXPECT_EQ(RunFilter(*fit, pod, without), TooSmall({"Insufficient example.com/gpu"}));
+  EXPECT_EQ(fit->EventsToRegister().size(), 2U);
+  // From now on DynamicResources of the profile does.
+  const auto classes = handle.Shared<ExtendedResourceClasses>();
+  classes->Enable("another");
+  EXPECT_EQ(RunFilter(*fit, pod, without), TooSmall({"Insufficient example.com/gpu"}));
+  classes->Enable(handle.profile_name());
+  EXPECT_TRUE(RunFilter(*fit, pod, without).ok());
+  EXPECT_EQ(RunFilter(*fit, pod, with), TooSmall({"Insufficient example.com/gpu"}));
+  EXPECT_EQ(RunFilter(*fit, pod, SmallNode().Info()), TooSmall({"Insufficient gpu.io/x"}));
+  // Sums do not tell.
+  CycleState state;
+  PreFilterResult narrowed;
+  ASSERT_TRUE(fit->PreFilter(state, *pod, handle.nodes(), narrowed).ok());
+  EXPECT_FALSE(fit->ResourcesNeededBy(state, *pod).is_all);
+  const PodPtr plain = PodOf(1, 1).Obj();
+  ASSERT_TRUE(fit->PreFilter(state, *plain, handle.nodes(), narrowed).ok());
+  EXPECT_TRUE(fit->ResourcesNeededBy(state, *plain).is_all);
+}
+
+TEST(NodeResourcesFitTest, ANodeWithDevicesAndAClassMayHelp) {
+  FakeHandle handle({}, ObjectsFromYaml(kGpuClass));
+  const auto fit = MakeFit(handle);
+  handle.Shared<ExtendedResourceClasses>()->Enable(handle.profile_name());
+  const std::vector<ClusterEventWithHint> events = fit->EventsToRegister();
+  ASSERT_EQ(events.size(), 3U);
+  const PodPtr pod = MakePod().Request("example.com/gpu", "2").Obj();
+  const PodPtr implicit = MakePod().Request("deviceclass.resource.kubernetes.io/gpu", "1").Obj();
+  const PodPtr other = MakePod().Request("example.com/a", "9").Obj();
+  const auto node = std::make_shared<const NodeInfo>(SmallNode().Info());
+  const auto small =
+      std::make_shared<const NodeInfo>(SmallNode().Capacity("example.com/gpu", "1").Info());
+  EXPECT_EQ(events[1].hint(*pod, {.new_node = node}).value(), QueueingHint::kQueue);
+  EXPECT_EQ(events[1].hint(*pod, {.old_node = node, .new_node = node}).value(),
+            QueueingHint::kQueue);
+  EXPECT_EQ(events[1].hint(*pod, {.new_node = small}).value(), QueueingHint::kSkip);
+  EXPECT_EQ(events[1].hint(*other, {.new_node = node}).value(), QueueingHint::kSkip);
+  const Object now = ObjectsFromYaml(kGpuClass)[0];
+  const Object before = ObjectsFromYaml(
+      "{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: gpu}, spec: {}}")[0];
+  const auto hint = [&](const PodPtr& of, const Object* old_object, const Object* new_object) {
+    return events[2].hint(*of, {.old_object = old_object, .new_object = new_object}).value();
+  };
+  EXPECT_EQ(hint(pod, nullptr, &now), QueueingHint::kQueue);
+  EXPECT_EQ(hint(implicit, nullptr, &now), QueueingHint::kQueue);
+  EXPECT_EQ(hint(other, nullptr, &now), QueueingHint::kSkip);
+  EXPECT_EQ(hint(pod, &before, &now), QueueingHint::kQueue);
+  EXPECT_EQ(hint(pod, &now, &now), QueueingHint::kSkip);
+  EXPECT_EQ(hint(pod, &now, &before), QueueingHint::kSkip);
+  EXPECT_EQ(hint(implicit, &before, &now), QueueingHint::kSkip);
+}
+
 }  // namespace
 }  // namespace berth::testing

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Extended resources that a DeviceClass backs: a pod requests "example.com/gpu: 2" of a container,
+// and gets two devices of the class.
+#ifndef BERTH_DEVICES_EXTENDED_RESOURCE_CLASSES_H_
+#define BERTH_DEVICES_EXTENDED_RESOURCE_CLASSES_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
+#include "absl/strings/string_view.h"
+#include "berth/api/kinds.h"
+#include "berth/api/object.h"
+#include "berth/api/resources.h"
+
+namespace berth {
+
+// Before the name of a class, that of the extended resource that it always backs.
+inline constexpr absl::string_view kDeviceClassResourcePrefix =
+    "deviceclass.resource.kubernetes.io/";
+
+// Whether devices may stand for a resource of that name: schedutil IsDRAExtendedResourceName.
+bool IsDeviceResourceName(absl::string_view name);
+
+// Which class backs which resource, for the profiles that get pods devices that way
+// (DRAExtendedResource). One for all profiles: Handle::Shared(). As kube-scheduler v1.35
+// deviceclass/extendedresourcecache, but a function of the classes there are, not of the order in
+// which they came. Threads: what changes it must be alone.
+class ExtendedResourceClasses {
+ public:
+  // From the factory of the plugin that gets the profile's pods devices.
+  void Enable(absl::string_view profile) { profiles_.emplace(profile); }
+  bool IsEnabledFor(absl::string_view profile) const { return profiles_.contains(profile); }
+
+  // As the classes are at `version` of their kind; `list` is called if that is another one than
+  // before.
+  void Update(uint64_t version, absl::FunctionRef<std::vector<const Object*>()> list);
+
+  // The class that backs the resource, or null. Of several whose extendedResourceName it is, the
+  // newest; of those that are as new, the first by name.
+  std::shared_ptr<const api::DeviceClass> ClassOf(ResourceId resource) const;
+
+ private:
+  absl::flat_hash_set<std::string> profiles_;
+  std::optional<uint64_t> version_;
+  absl::flat_hash_map<ResourceId, std::shared_ptr<const api::DeviceClass>> classes_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_DEVICES_EXTENDED_RESOURCE_CLASSES_H_
