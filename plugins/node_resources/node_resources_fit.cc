@@ -222,7 +222,8 @@ absl::Status NodeResourcesFit::ScoreNodes(const CycleState&, const PodInfo& pod,
 
 std::vector<ClusterEventWithHint> NodeResourcesFit::EventsToRegister() const {
   return {{{EventResource::Pod(), action::kDelete | action::kUpdatePodScaleDown},
-           &FitHintAfterPodChange},
+           &FitHintAfterPodChange,
+           /*waits_for_room=*/true},
           {{EventResource::Node(), action::kAdd | action::kUpdateNodeAllocatable},
            &FitHintAfterNodeChange}};
 }
