@@ -387,8 +387,7 @@ void Engine::TryEntry(const QueueEntry& entry) {
     preemption_executor_.Execute(plan.pod, plan.result);
   Rejection rejection = DescribeRejection(request, result);
   rejection.only_room = request.group.empty() && result.failed.size() == 1 &&
-                        result.plans.empty() &&
-                        room_.WasAllThatLacked(*request.framework, result.failed.front());
+                        result.plans.empty() && room_.WasAllThatLacked(result.failed.front());
   queue_.AddUnschedulable(&entry, rejection);
   for (PodFailure& failure : result.failed) failure_handler_.Handle(failure);
 }

@@ -42,6 +42,17 @@ namespace {
 using PodPtr = std::shared_ptr<const PodInfo>;
 using PodSpan = absl::Span<const PodPtr>;
 
+// Whether some PostFilter plugin might do something for one of these pods.
+bool MayAnyHelp(const Framework& framework, PodSpan pods) {
+  const PostFilterBounds bounds(framework);
+  const PodInfo* last = nullptr;
+  return absl::c_any_of(pods, [&](const PodPtr& pod) {
+    if (last != nullptr && AreAlike(*pod, *last)) return false;
+    last = pod.get();
+    return bounds.MayAnyHelp(*pod);
+  });
+}
+
 // What `result` says of a pod that has no place.
 PodFailure& FailureOf(const PodPtr& pod, AttemptResult& result) {
   for (PodFailure& failure : result.failed) {

@@ -3,19 +3,28 @@
 #ifndef BERTH_SRC_ENGINE_MAY_HELP_H_
 #define BERTH_SRC_ENGINE_MAY_HELP_H_
 
-#include <memory>
+#include <vector>
 
-#include "absl/types/span.h"
+#include "berth/extensions/post_filter_bound.h"
 #include "berth/framework/pod_info.h"
 #include "framework/framework.h"
 
 namespace berth {
 
-// Whether some PostFilter plugin might do something for one of these pods (PostFilterBound). The
-// node table is up to date.
-bool MayAnyHelp(const Framework& framework, absl::Span<const std::shared_ptr<const PodInfo>> pods);
-// The same of one.
-bool MayAnyHelp(const Framework& framework, const PodInfo& pod);
+// What the PostFilter plugins of a profile say (PostFilterBound).
+class PostFilterBounds {
+ public:
+  // `framework` outlives this.
+  explicit PostFilterBounds(const Framework& framework);
+
+  // Whether one of them might do something for the pod. The node table is up to date.
+  bool MayAnyHelp(const PodInfo& pod) const;
+
+ private:
+  const Framework& framework_;
+  bool all_have_one_ = true;
+  std::vector<Hook<PostFilterBound>> bounds_;
+};
 
 }  // namespace berth
 

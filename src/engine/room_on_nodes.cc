@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
-#include "engine/may_help.h"
 
 namespace berth {
 namespace {
@@ -25,7 +24,7 @@ bool ReadsNodeObjectsOnly(const ProfilePlugins& plugins, int index) {
   });
 }
 
-// The plugins that may reject a pod that has no room for other reasons than Node objects.
+// See Profile::others.
 PluginMask Others(const ProfilePlugins& plugins) {
   PluginMask before = 0, others = 0;
   bool needs_room = false;
@@ -40,11 +39,23 @@ PluginMask Others(const ProfilePlugins& plugins) {
 
 }  // namespace
 
-bool RoomOnNodes::WasAllThatLacked(const Framework& framework, const PodFailure& failure) {
-  if (IsHeldForOthers()) return false;
-  const auto [it, is_new] = others_.try_emplace(&framework);
-  if (is_new) it->second = Others(framework.plugins());
-  return (it->second & ~failure.skipped) == 0;
+bool RoomOnNodes::WasAllThatLacked(const PodFailure& failure) {
+  const Profile* const profile = ProfileOf(*failure.pod);
+  return profile != nullptr && !IsHeldForOthers() && (profile->others & ~failure.skipped) == 0;
+}
+
+RoomOnNodes::Profile::Profile(const Framework& of)
+    : name(Symbol::Intern(of.profile().scheduler_name)),
+      framework(&of),
+      others(Others(of.plugins())),
+      post_filters(of) {}
+
+const RoomOnNodes::Profile* RoomOnNodes::ProfileOf(const PodInfo& pod) {
+  for (const Profile& known : known_profiles_) {
+    if (known.name == pod.scheduler_name()) return &known;
+  }
+  const Framework* const framework = profiles_.Find(pod.scheduler_name());
+  return framework == nullptr ? nullptr : &known_profiles_.emplace_back(*framework);
 }
 
 FreeRoom RoomOnNodes::FreeOn(Symbol node) const {
@@ -66,11 +77,11 @@ bool RoomOnNodes::IsHeldForOthers() const {
 }
 
 bool RoomOnNodes::OnlyRoomHelps(const PodInfo& pod) {
-  const Framework* const framework = profiles_.Find(pod.scheduler_name());
-  if (framework == nullptr || framework->extenders().AnyInterested(pod)) return false;
+  const Profile* const profile = ProfileOf(pod);
+  if (profile == nullptr || profile->framework->extenders().AnyInterested(pod)) return false;
   if (IsHeldForOthers()) return false;
   cluster_.Refresh();
-  return !MayAnyHelp(*framework, pod);
+  return !profile->post_filters.MayAnyHelp(pod);
 }
 
 }  // namespace berth

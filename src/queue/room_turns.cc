@@ -13,7 +13,7 @@
 namespace berth {
 namespace {
 
-// How many gaps a line may have in front before it is moved up.
+// A line may have so many gaps and one for each that waits.
 constexpr size_t kMostGaps = 64;
 
 }  // namespace
@@ -58,6 +58,7 @@ bool RoomTurns::Join(QueueEntry& entry) {
                           .backoff_expiration = entry.backoff_expiration,
                           .needed = {pod.requests().Get(kCpu), pod.requests().Get(kMemory)},
                           .spec = pod.shared_spec().get()});
+  ++line.size;
   entry.room_line = &line;
   return true;
 }
@@ -73,10 +74,12 @@ RoomLine::Waiting& RoomTurns::Find(const QueueEntry& entry) const {
 
 void RoomTurns::CloseGaps(RoomLine& line) {
   while (!line.empty() && line.waiting[line.first].entry == nullptr) ++line.first;
-  if (line.first <= line.waiting.size() / 2 + kMostGaps) return;
-  line.waiting.erase(line.waiting.begin(),
-                     line.waiting.begin() + static_cast<std::ptrdiff_t>(line.first));
-  line.asleep -= std::min(line.asleep, line.first);
+  if (line.waiting.size() <= 2 * line.size + kMostGaps) return;
+  const auto is_gap = [](const RoomLine::Waiting& waiting) { return waiting.entry == nullptr; };
+  const auto begin = line.waiting.begin();
+  const auto gaps = std::count_if(begin, begin + static_cast<std::ptrdiff_t>(line.asleep), is_gap);
+  line.asleep -= static_cast<size_t>(gaps);
+  std::erase_if(line.waiting, is_gap);
   line.first = 0;
 }
 
@@ -89,6 +92,7 @@ void RoomTurns::Leave(QueueEntry& entry) {
   entry.sequence = waiting.sequence;
   places_.Add(entry);
   waiting.entry = nullptr;
+  --entry.room_line->size;
   CloseGaps(*std::exchange(entry.room_line, nullptr));
 }
 
@@ -100,14 +104,18 @@ void RoomTurns::Release(QueueEntry& entry) {
   if (is_awake) wake_(entry, line.event);
 }
 
+// Of all in its line at once, as the others are about as old.
 bool RoomTurns::BringTimeUpToDate(QueueEntry& entry) {
   if (entry.room_line == nullptr || entry.has_turn) return false;
-  const absl::Time timestamp = Find(entry).timestamp;
-  if (timestamp == entry.timestamp) return false;
-  places_.Remove(entry);
-  entry.timestamp = timestamp;
-  places_.Add(entry);
-  return true;
+  bool is_later = false;
+  for (const RoomLine::Waiting& waiting : entry.room_line->waiting) {
+    if (waiting.entry == nullptr || waiting.entry->timestamp == waiting.timestamp) continue;
+    is_later |= waiting.entry == &entry;
+    places_.Remove(*waiting.entry);
+    waiting.entry->timestamp = waiting.timestamp;
+    places_.Add(*waiting.entry);
+  }
+  return is_later;
 }
 
 // --- Turns ---
@@ -183,25 +191,31 @@ void RoomTurns::GiveTurnToNext(RoomLine& line) {
   const absl::Time now = clock_.Now();
   const absl::Time window = Backoff::WindowOf(now), longest = backoff_.LongestExpiration(now);
   const void* asked = nullptr;  // the spec of pods that only room helps
-  while (line.awake()) {
-    RoomLine::Waiting waiting = line.waiting[line.first];
-    const auto has_room = [&](const FreeRoom& room) { return room.Has(waiting.needed); };
+  const auto is_certain_to_fail = [&](const RoomLine::Waiting& waiting) {
     if (!places_.GoesBeforeAll(waiting.backoff_expiration, line.priority, waiting.timestamp,
                                waiting.sequence, window) ||
-        absl::c_any_of(rooms, has_room)) {
-      return GiveTurn(line);
+        absl::c_any_of(rooms, [&](const FreeRoom& room) { return room.Has(waiting.needed); })) {
+      return false;
     }
-    if (waiting.spec != asked) {
-      if (!room_->OnlyRoomHelps(*waiting.entry->members.front().pod)) return GiveTurn(line);
-      asked = waiting.spec;
-    }
+    if (waiting.spec == asked) return true;
+    if (!room_->OnlyRoomHelps(*waiting.entry->members.front().pod)) return false;
+    asked = waiting.spec;
+    return true;
+  };
+  size_t next = line.first;  // in front of it they fail
+  for (; next < line.asleep; ++next) {
+    RoomLine::Waiting& waiting = line.waiting[next];
+    if (waiting.entry != nullptr && !is_certain_to_fail(waiting)) break;
     waiting.sequence = next_sequence_++;
     waiting.timestamp = now;
     waiting.backoff_expiration = longest;
-    line.waiting[line.first].entry = nullptr;
-    line.waiting.push_back(waiting);
-    CloseGaps(line);
   }
+  const auto begin = line.waiting.begin();
+  const auto failed = begin + static_cast<std::ptrdiff_t>(line.first);
+  std::rotate(failed, begin + static_cast<std::ptrdiff_t>(next), line.waiting.end());
+  line.asleep -= next - line.first;
+  CloseGaps(line);
+  if (line.awake()) return GiveTurn(line);
   line.nodes.clear();
 }
 
@@ -212,15 +226,18 @@ absl::Status RoomTurns::CheckInvariants() const {
   for (const auto& [priority, line] : lines_) {
     if (line.priority != priority) return broken("a line has another priority");
     uint64_t last = 0;
+    size_t counted = 0;
     for (size_t i = line.first; i < line.waiting.size(); ++i) {
       const RoomLine::Waiting& waiting = line.waiting[i];
       if (waiting.sequence < last) return broken("a line is out of order");
       last = waiting.sequence;
       if (waiting.entry == nullptr) continue;
+      ++counted;
       const QueueEntry& entry = *waiting.entry;
       if (entry.state != QueueState::kUnschedulable || entry.room_line != &line || entry.has_turn)
         return broken(entry.key, " is in a line and ", QueueStateName(entry.state));
     }
+    if (counted != line.size) return broken(counted, " wait, ", line.size, " recorded");
     if (!line.empty() && line.waiting[line.first].entry == nullptr)
       return broken("a line begins with nobody");
     if (line.turn == nullptr) {

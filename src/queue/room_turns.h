@@ -35,6 +35,7 @@ struct RoomLine {
   };
   const int32_t priority;
   std::vector<Waiting> waiting;  // by sequence
+  size_t size = 0;               // so many of them have an entry
   size_t first = 0;              // nobody waits in front of it
   size_t asleep = 0;             // from here on they have been tried since the latest event
   QueueEntry* turn = nullptr;    // is tried for the line: active, in backoff or in flight
