@@ -39,7 +39,7 @@ bool RoomTurns::Qualifies(const QueueEntry& entry) const {
         return false;
     }
   }
-  return needs_room;
+  return needs_room && room_->OnlyRoomHelps(*entry.members.front().pod);
 }
 
 bool RoomTurns::Join(QueueEntry& entry) {
@@ -57,7 +57,7 @@ bool RoomTurns::Join(QueueEntry& entry) {
                           .timestamp = entry.timestamp,
                           .backoff_expiration = entry.backoff_expiration,
                           .needed = {pod.requests().Get(kCpu), pod.requests().Get(kMemory)},
-                          .spec = pod.shared_spec().get()});
+                          .profile = entry.profile});
   ++line.size;
   entry.room_line = &line;
   return true;
@@ -190,16 +190,16 @@ void RoomTurns::GiveTurnToNext(RoomLine& line) {
   }
   const absl::Time now = clock_.Now();
   const absl::Time window = Backoff::WindowOf(now), longest = backoff_.LongestExpiration(now);
-  const void* asked = nullptr;  // the spec of pods that only room helps
+  Symbol asked;  // the profile whose pods only room helps
   const auto is_certain_to_fail = [&](const RoomLine::Waiting& waiting) {
     if (!places_.GoesBeforeAll(waiting.backoff_expiration, line.priority, waiting.timestamp,
                                waiting.sequence, window) ||
         absl::c_any_of(rooms, [&](const FreeRoom& room) { return room.Has(waiting.needed); })) {
       return false;
     }
-    if (waiting.spec == asked) return true;
+    if (waiting.profile == asked) return true;
     if (!room_->OnlyRoomHelps(*waiting.entry->members.front().pod)) return false;
-    asked = waiting.spec;
+    asked = waiting.profile;
     return true;
   };
   size_t next = line.first;  // in front of it they fail

@@ -31,7 +31,7 @@ struct RoomLine {
     uint64_t sequence = 0;
     absl::Time timestamp, backoff_expiration;
     FreeRoom needed;
-    const void* spec = nullptr;  // PodInfo::shared_spec() of its pod
+    Symbol profile;
   };
   const int32_t priority;
   std::vector<Waiting> waiting;  // by sequence

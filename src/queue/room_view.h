@@ -27,7 +27,8 @@ class RoomView {
   // What is free at most on the node for a pod more; less than nothing if no pod may be added.
   virtual FreeRoom FreeOn(Symbol node) const = 0;
   // Whether trying the pod can come to nothing unless a node has room for it: nobody could be
-  // evicted for it, and nothing but plugins decides. The same for pods that PodInfo::SharesSpec().
+  // evicted for it, and nothing but plugins decides. If it was true for some pods of a profile and
+  // of a priority, it is for all of these or for none of them.
   virtual bool OnlyRoomHelps(const PodInfo& pod) = 0;
 };
 
