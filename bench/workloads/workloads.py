@@ -593,6 +593,21 @@ def quota_fresh(size, rng):
         yield gpu_pod(name, 1, TEAMS[rng.randrange(len(TEAMS))])
 
 
+def quota_mixed(size, rng):
+    """200 teams with quotas of all sizes; pods that are unlike and ask for more than there is."""
+    yield namespace("default")
+    names = [f"team-{i:03d}" for i in range(200)]
+    weights = [rng.choice((1, 2, 5, 20)) for _ in names]
+    yield from map(namespace, names)
+    for team, weight in zip(names, weights):
+        share = 8 * size.nodes * weight // sum(weights)
+        yield elastic_quota(team, team, share, 3 * share + 8)
+    yield from map(gpu_node, range(size.nodes))
+    for i, name in enumerate(numbered("pod", size.pods)):
+        yield gpu_pod(name, rng.choice((1, 1, 1, 2, 4, 8)), rng.choices(names, weights)[0], created=i % 86400,
+                      priority=rng.choice((0, 0, 0, 10)))
+
+
 def quota_tree(size, rng):
     """Kueue's shape: 1,000 queues in 10 cohorts. Each is guaranteed 80 % of what its pods ask for and borrows the rest
     of its cohort."""
@@ -630,6 +645,43 @@ def reclaims(members=1, gpus=1):
     of_one = "a gang of %d pods with %d GPU%s each" % (members, gpus, "s" if gpus > 1 else "") if members > 1 else "one GPU"
     objects.__doc__ = f"KAI's shape of reclaim: jobs take back {of_one} from a quota that borrows all GPUs"
     return objects
+
+
+def reclaims_mixed(size, rng):
+    """Pods and gangs of two quotas, all unlike, take back GPUs from six that borrow all of them, pods and gangs too"""
+    def gang_of(name, members):
+        return {"annotations": {f"{KOORDINATOR_GANG}/name": name, f"{KOORDINATOR_GANG}/min-available": str(members)}}
+
+    gpus = 8 * size.nodes
+    owners, borrowers = ("owner-0", "owner-1"), [f"borrower-{i}" for i in range(6)]
+    yield from map(namespace, ("default", *owners, *borrowers))
+    for owner, least in zip(owners, (gpus * 6 // 10, gpus * 4 // 10)):
+        yield cluster_quota(owner, namespaces=[owner], min={GPU: str(least)})
+    for borrower in borrowers:
+        yield cluster_quota(borrower, namespaces=[borrower], min={GPU: "0"})
+    yield from map(gpu_node, range(size.nodes))
+    gang = []  # of one borrower: its name, and how many members are still to come
+    for i in range(size.nodes):
+        left = 8
+        while left:
+            ns, marks, fields = rng.choice(borrowers), {}, {"priority": rng.choice((0, 0, 10, 100))}
+            if not gang and rng.random() < 0.1:
+                gang = [ns, f"runs-{i:05d}-{left}", 4]
+            elif gang and rng.random() < 0.5:
+                ns, marks, fields = gang[0], gang_of(gang[1], 4), {}
+                gang[2] -= 1
+            amount = min(left, rng.choice((1, 1, 1, 2, 4)))
+            yield gpu_pod(f"borrow-{i:05d}-{left}", amount, ns, on=f"gpu-{i:05d}", created=rng.randrange(86400),
+                          terminationGracePeriodSeconds=0, **fields, **marks)
+            left -= amount
+            if gang and gang[2] == 0:
+                gang = []
+    for i in range(size.groups):
+        members = rng.choice((1, 1, 1, rng.randrange(2, 16)))
+        marks = gang_of(f"job-{i:04d}", members) if members > 1 else {}
+        ns, priority = rng.choice(owners), rng.choice((0, 0, 10))
+        for j in range(members):
+            yield gpu_pod(f"job-{i:04d}-{j:03d}", rng.choice((1, 1, 2, 4, 8)), ns, created=i, priority=priority, **marks)
 
 
 WORKLOADS = {
@@ -704,5 +756,7 @@ WORKLOADS = {
     "reclaim-gangs": Workload(reclaims(10), Size(500, 0, 0, 50), "capacity-gangs"),
     "reclaim-2000-gpus": Workload(reclaims(250, 8), Size(500, 0, 0, 1), "capacity-gangs"),
     "reclaim-700-victims": Workload(reclaims(88, 8), Size(500, 0, 0, 1), "capacity-gangs"),
+    "reclaim-mixed": Workload(reclaims_mixed, Size(500, 0, 0, 200), "capacity-gangs"),
     "quota-fresh": Workload(quota_fresh, Size(1000, 8800, 0), "capacity"),
+    "quota-mixed": Workload(quota_mixed, Size(1000, 4000, 0), "capacity"),
 }

@@ -130,8 +130,8 @@ struct AttemptRecord {
   // record, the last one for the whole attempt, unless its pod is deleted. Records of an attempt
   // that yields have no outcomes and need not be counted.
   bool yielded = false;
-  // Pods that were placed, then pods that were rejected. Of a group that failed, the pods that were
-  // not tried are missing.
+  // Pods that were placed, then pods that were rejected. For a group that failed, the pods that
+  // were not tried are missing.
   absl::Span<const PodOutcome> outcomes;
 };
 

@@ -90,7 +90,7 @@ class Simulation {
   void WaitToward(absl::Time due);
   // Lets the scheduler do what is due now, or gives up.
   void RunScheduler();
-  bool IsInVain();
+  bool IsStalled();
   std::string DescribeBusyness(int64_t times) const;
   // When the cluster or a binding goes on next.
   absl::Time NextOutside() const;
@@ -103,12 +103,12 @@ class Simulation {
   bool stopped_ = false;
   std::function<void()> on_wait_;
   std::string gave_up_;
-  // For IsInVain(): what had been achieved and tried when, and how much more may be tried.
+  // For IsStalled(): what had been achieved and tried when, and how much more may be tried.
   struct {
     int64_t progress = 0, tries = 0;
     absl::Time since;
-    int64_t most = 0;  // 0: begin to count anew
-  } vain_;
+    int64_t max_tries = 0;  // 0: begin to count anew
+  } stall_;
   SimulatedExecutor executor_;
   std::unique_ptr<Scheduler> scheduler_;
 };

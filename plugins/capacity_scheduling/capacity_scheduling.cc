@@ -60,7 +60,7 @@ absl::StatusOr<QueueingHint> ClusterQuotaChanged(const PodInfo&, const ObjectCha
              : QueueingHint::kQueue;
 }
 
-// Of one attempt in a tree of quotas.
+// What one attempt in a tree of quotas keeps.
 struct TreeState final : StateData {
   std::optional<QuotaId> quota;
   std::unique_ptr<StateData> Clone() const override { return std::make_unique<TreeState>(*this); }
@@ -102,7 +102,12 @@ Status CapacityScheduling::PreFilter(CycleState& state, const PodInfo& pod, cons
   const uint64_t tree_before = book_.tree_version();
   book_.Refresh();
   if (book_.tree_version() != tree_before) status_.Touch();
-  if (book_.has_tree()) return PreFilterInTree(state, pod, nodes, result);
+  if (book_.has_tree()) {
+    Status status = PreFilterInTree(state, pod, nodes, result);
+    // AddPod() and RemovePod() have nothing to follow.
+    const bool narrows = result.node_names.has_value();
+    return status.ok() && !narrows ? Status::Skip() : status;
+  }
   ledger_.Refresh(handle_.objects());
   auto owned_state = std::make_unique<QuotaState>();
   QuotaState& quota_state = *owned_state;
@@ -448,7 +453,7 @@ std::vector<QuotaFigure> CapacityScheduling::ReportQuotas() {
 std::vector<QuotaFigure> CapacityScheduling::ReportTree() const {
   const QuotaTree& tree = book_.tree();
   std::vector<QuotaFigure> figures;
-  // Of all together: what is guaranteed, and what the nodes have.
+  // All quotas together: what is guaranteed, and what the nodes have.
   for (int line = 0; line < static_cast<int>(tree.lines().size()); ++line) {
     const std::optional<int64_t> capacity = tree.capacity(line);
     if (!capacity.has_value()) continue;

@@ -83,7 +83,7 @@ class CapacityScheduling final : public Plugin,
   }
   void Unreserve(CycleState&, const PodInfo&, absl::string_view) override {}
   void OnPodAssigned(const PodInfo& pod, const NodeInfo& node) override {
-    ledger_.Charge(pod);
+    ledger_.Charge(pod, node.name());
     book_.OnAssigned(pod, node);
     NoteMissingClaims(pod, node);
     status_.Touch();
@@ -131,7 +131,7 @@ class CapacityScheduling final : public Plugin,
   const QuotaLedger& ledger() const { return ledger_; }
   const QuotaBook& book() const { return book_; }
 
-  // Of a tree: what nominated pods are charged counts as used, and a line of some nodes is a
+  // For a tree: what nominated pods are charged counts as used, and a line of some nodes is a
   // resource of its own.
   std::vector<QuotaFigure> ReportQuotas() override;
 

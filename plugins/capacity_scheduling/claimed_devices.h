@@ -20,7 +20,7 @@ struct ClaimedDevices {
   ResourceVector resources;
   bool is_complete = true;  // else a claim is not there (yet), and counts nothing
 };
-// Each claim that the pod refers to, once, whoever else refers to it.
+// Each claim that the pod refers to, once, whichever other pods refer to it.
 ClaimedDevices DevicesClaimedBy(const PodInfo& pod, const ObjectStore& objects);
 
 }  // namespace berth

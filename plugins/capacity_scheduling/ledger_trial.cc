@@ -14,7 +14,15 @@ namespace berth {
 std::vector<VictimUnit> LedgerTrial::Units() const {
   std::vector<RunningPod> pods;
   const NodeTable& nodes = handle_.nodes();
-  for (NodeRow row = 0; row < nodes.size(); ++row) {
+  std::vector<NodeRow> rows;
+  if (auto with_victims = rules_.RowsWithVictims(state_, pod_, nodes)) {
+    rows = *std::move(with_victims);
+    absl::c_sort(rows);
+  } else {
+    rows.resize(nodes.size());
+    absl::c_iota(rows, 0);
+  }
+  for (const NodeRow row : rows) {
     const NodeInfo& node = nodes.node(row);
     for (const std::shared_ptr<const PodInfo>& pod : node.pods()) {
       if (pod->deletion_time().has_value()) continue;

@@ -39,9 +39,9 @@ class NominatedUsage {
   // The requests of a namespace's nominated pods.
   void ForEachNamespace(
       const std::function<void(Symbol namespace_name, const ResourceVector& sum)>& visit) const;
-  // Of those of at least this priority.
+  // Sums up those of at least this priority.
   ResourceVector SumFrom(Symbol namespace_name, int32_t priority) const;
-  // Of the pod, or null.
+  // What the pod is charged, or null.
   const Request* Find(UidRef pod) const { return requests_.Find(pod); }
 
  private:

@@ -19,7 +19,8 @@ namespace {
 constexpr absl::string_view kCheckpointTime = "scheduling.berth.dev/checkpoint-time";
 constexpr size_t kMostShapes = 4096;  // that are kept
 
-// Of devices by class, which selectors would have to tell: such a line is limited by quotas alone.
+// A line of devices by class, which selectors would have to tell: such a line is limited by quotas
+// alone.
 constexpr int64_t kUnknownCapacity = int64_t{1} << 40;
 
 bool AsksForGpuParts(const PodInfo& pod) {
@@ -84,7 +85,7 @@ bool QuotaBook::ReadTree() {
   Problems problems;  // validate says them
   std::vector<QuotaSpec> specs;
   if (has_tree) specs = ReadQuotas(quotas, problems);
-  // Whoever writes the status of a quota changes nothing.
+  // A write of a quota's status changes nothing.
   if (has_tree == has_tree_ && !labels_changed &&
       absl::c_equal(specs, specs_,
                     [](const QuotaSpec& a, const QuotaSpec& b) { return a.SaysTheSameAs(b); })) {

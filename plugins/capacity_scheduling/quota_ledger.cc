@@ -104,14 +104,16 @@ void QuotaLedger::AddToTotal(const Quota& quota, const Usage& usage) {
   total_usage_.leaving.Add(Restrict(usage.leaving, quota));
 }
 
-void QuotaLedger::Charge(const PodInfo& pod) {
+void QuotaLedger::Charge(const PodInfo& pod, Symbol node) {
   const bool leaving = pod.deletion_time().has_value();
   const auto [entry, is_new] = charges_.FindOrAdd(pod.identity());
   if (!is_new) return;
-  *entry = {RequestOf(pod), leaving};
+  *entry = {RequestOf(pod), node, leaving};
   const Usage charge{entry->amount, leaving ? entry->amount : ResourceVector()};
   Account& account = accounts_[pod.namespace_name()];
-  ++account.pods;
+  PodsOnNode& on_node = account.by_node[node];
+  ++on_node.pods;
+  on_node.leaving += leaving ? 1 : 0;
   account.usage.used.Add(charge.used);
   account.usage.leaving.Add(charge.leaving);
   if (const Quota* quota = Find(pod.namespace_name())) AddToTotal(*quota, charge);
@@ -125,7 +127,10 @@ void QuotaLedger::Release(const PodInfo& pod) {
   const auto account = accounts_.find(pod.namespace_name());
   account->second.usage.used.Subtract(entry.amount);
   if (entry.leaving) account->second.usage.leaving.Subtract(entry.amount);
-  if (--account->second.pods == 0) accounts_.erase(account);
+  const auto on_node = account->second.by_node.find(entry.node);
+  on_node->second.leaving -= entry.leaving ? 1 : 0;
+  if (--on_node->second.pods == 0) account->second.by_node.erase(on_node);
+  if (account->second.by_node.empty()) accounts_.erase(account);
   if (const Quota* quota = Find(pod.namespace_name())) {
     const ResourceVector amount = Restrict(entry.amount, *quota);
     total_usage_.used.Subtract(amount);
@@ -142,6 +147,12 @@ const Usage& QuotaLedger::UsageOf(Symbol namespace_name) const {
   static const Usage& kNone = *new Usage();
   const auto it = accounts_.find(namespace_name);
   return it == accounts_.end() ? kNone : it->second.usage;
+}
+
+const QuotaLedger::ByNode& QuotaLedger::NodesOf(Symbol namespace_name) const {
+  static const ByNode& kNone = *new ByNode();
+  const auto it = accounts_.find(namespace_name);
+  return it == accounts_.end() ? kNone : it->second.by_node;
 }
 
 const ResourceVector& QuotaLedger::RequestOf(const PodInfo& pod) const {

@@ -70,6 +70,12 @@ struct Usage {
   ResourceVector leaving;
 };
 
+// How many charged pods run on a node, those that are being deleted in both.
+struct PodsOnNode {
+  int pods = 0;
+  int leaving = 0;
+};
+
 // Charges every assigned pod once, by uid, whether or not its namespace has a quota, so that a
 // quota is right from the moment it appears. Scheduling thread.
 class QuotaLedger {
@@ -79,11 +85,11 @@ class QuotaLedger {
   // Reads the quotas anew if any changed. If a namespace has several, the oldest counts.
   void Refresh(const ObjectStore& objects);
 
-  // Nothing if the pod is charged already, or is not.
-  void Charge(const PodInfo& pod);
+  // Nothing if the pod is charged already, or is not. `node`: where it runs.
+  void Charge(const PodInfo& pod, Symbol node);
   void Release(const PodInfo& pod);
 
-  // Of the quotas; changes when any of them does.
+  // The version of the quotas: changes when any of them does.
   uint64_t version() const { return *version_; }
   // The namespaces that have a quota, by Quota::index.
   absl::Span<const Symbol> namespaces() const { return namespaces_; }
@@ -91,6 +97,9 @@ class QuotaLedger {
   const Quota* Find(Symbol namespace_name) const;
   // What the assigned pods of a namespace use of every resource.
   const Usage& UsageOf(Symbol namespace_name) const;
+  // On which nodes they run.
+  using ByNode = absl::flat_hash_map<Symbol, PodsOnNode>;
+  const ByNode& NodesOf(Symbol namespace_name) const;
   bool IsCharged(UidRef pod) const { return charges_.Contains(pod); }
   // QuotaRequest() and the devices of claims; worked out once for pods of one shape without claims.
   // Valid until the next call.
@@ -104,10 +113,11 @@ class QuotaLedger {
  private:
   struct Account {
     Usage usage;
-    int pods = 0;
+    ByNode by_node;
   };
   struct Entry {
     ResourceVector amount;
+    Symbol node;
     bool leaving = false;
   };
   void AddToTotal(const Quota& quota, const Usage& usage);

@@ -26,7 +26,7 @@ class QuotaContest final : public QueueContest {
 
  private:
   LineAmounts RequestOf(const QueuedPodInfo& head) const;
-  // Of another tree: the queue is about to line up anew.
+  // The tree is another one: the queue is about to line up anew.
   bool IsOver() const { return book_.tree_version() != version_; }
 
   const QuotaBook& book_;

@@ -159,4 +159,49 @@ PreemptionHints::Victims QuotaRules::PossibleVictims(const CycleState& state,
   return somebody_goes ? Victims::kAnyPod : Victims::kNone;
 }
 
+std::optional<std::vector<NodeRow>> QuotaRules::RowsWithVictims(const CycleState& state,
+                                                                const PodInfo& pod,
+                                                                const NodeTable& nodes) const {
+  const QuotaState* quota_state = state.Find(kQuotaState);
+  if (quota_state == nullptr) return std::nullopt;
+  return RowsWithVictims(*quota_state, pod, nodes);
+}
+
+std::optional<std::vector<NodeRow>> QuotaRules::RowsWithVictims(const QuotaState& state,
+                                                                const PodInfo& pod,
+                                                                const NodeTable& nodes) const {
+  const Scope scope = ScopeOf(state, pod);
+  if (scope == Scope::kWithoutQuota) return std::nullopt;
+  // As MayEvict(): of its own quota, or of others that have more than their min.
+  std::vector<std::pair<const QuotaLedger::ByNode*, bool>> of_quotas;  // and whether only leaving
+  int64_t most = 0;
+  const auto add = [&](Symbol name, bool only_leaving) {
+    of_quotas.emplace_back(&ledger_.NodesOf(name), only_leaving);
+    most += static_cast<int64_t>(of_quotas.back().first->size());
+  };
+  if (scope == Scope::kOwnQuota) add(pod.namespace_name(), false);
+  for (const Symbol name : ledger_.namespaces()) {
+    if (scope == Scope::kOwnQuota || name == pod.namespace_name()) continue;
+    const Quota& quota = *ledger_.Find(name);
+    if (HasBorrowed(ledger_, state, quota)) {
+      add(name, false);
+    } else if (OverMin(ledger_, state, quota)) {
+      add(name, true);
+    }
+  }
+  if (most > nodes.size()) return std::nullopt;  // it would take longer than it saves
+  std::vector<NodeRow> rows;
+  std::vector<bool> is_listed(nodes.size());
+  for (const auto& [by_node, only_leaving] : of_quotas) {
+    for (const auto& [node, pods] : *by_node) {
+      if (only_leaving && pods.leaving == 0) continue;
+      const NodeRow row = nodes.FindRow(node);
+      if (row < 0 || is_listed[row]) continue;
+      is_listed[row] = true;
+      rows.push_back(row);
+    }
+  }
+  return rows;
+}
+
 }  // namespace berth

@@ -3,7 +3,9 @@
 #ifndef BERTH_PLUGINS_CAPACITY_SCHEDULING_QUOTA_RULES_H_
 #define BERTH_PLUGINS_CAPACITY_SCHEDULING_QUOTA_RULES_H_
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "berth/incremental/preemption_hints.h"
 #include "berth/preemption/preemption.h"
@@ -30,6 +32,12 @@ class QuotaRules final : public PreemptionRules, public PreemptionHints {
   std::string NoVictimsReason(const NodeInfo* node, const PodInfo& preemptor) const override;
   // Those of lower priority, unless it takes back what others borrowed.
   Victims PossibleVictims(const CycleState& state, const PodInfo& pod) const override;
+  // Where quotas that borrowed have pods; of those of which all that was borrowed is leaving, where
+  // it leaves.
+  std::optional<std::vector<NodeRow>> RowsWithVictims(const CycleState& state, const PodInfo& pod,
+                                                      const NodeTable& nodes) const override;
+  std::optional<std::vector<NodeRow>> RowsWithVictims(const QuotaState& state, const PodInfo& pod,
+                                                      const NodeTable& nodes) const;
 
   // Whether the pod takes back what its quota is guaranteed: from whatever priority, of others.
   bool TakesBack(const QuotaState& state, const PodInfo& pod) const {

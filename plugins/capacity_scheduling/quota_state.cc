@@ -126,6 +126,25 @@ bool OverMin(const QuotaLedger& ledger, const QuotaState& state, const Quota& qu
   return false;
 }
 
+namespace {
+
+// Of a resource that the quota names, the i-th that the state counts; without what is leaving.
+bool KeepsMoreThanMin(const Usage& usage, const QuotaState& state, const Quota& quota, size_t i) {
+  const ResourceId id = state.counted[i];
+  const UsageChanges::Change change = state.changes.Of(quota.namespace_name, i);
+  return Kept(usage, id) > __int128{quota.MinOf(id)} - (change.used - change.leaving);
+}
+
+}  // namespace
+
+bool HasBorrowed(const QuotaLedger& ledger, const QuotaState& state, const Quota& quota) {
+  const Usage& usage = ledger.UsageOf(quota.namespace_name);
+  for (size_t i = 0; i < state.claimed.size(); ++i) {
+    if (quota.Names(state.counted[i]) && KeepsMoreThanMin(usage, state, quota, i)) return true;
+  }
+  return false;
+}
+
 bool IsBorrowed(const QuotaLedger& ledger, const QuotaState& state, const Quota& quota,
                 const ResourceVector& amounts) {
   const Usage& usage = ledger.UsageOf(quota.namespace_name);
@@ -133,9 +152,7 @@ bool IsBorrowed(const QuotaLedger& ledger, const QuotaState& state, const Quota&
   for (size_t i = 0; i < state.counted.size(); ++i) {
     const ResourceId id = state.counted[i];
     if (!quota.Names(id) || amounts.Get(id) == 0) continue;
-    const UsageChanges::Change change = state.changes.Of(quota.namespace_name, i);
-    const __int128 limit = __int128{quota.MinOf(id)} - (change.used - change.leaving);
-    const bool over_min = Kept(usage, id) > limit;
+    const bool over_min = KeepsMoreThanMin(usage, state, quota, i);
     if (!over_min && IsScalar(id)) return false;
     is_borrowed |= over_min && i < state.claimed.size();
   }

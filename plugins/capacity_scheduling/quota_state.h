@@ -103,6 +103,10 @@ bool OverMin(const QuotaLedger& ledger, const QuotaState& state, const Quota& qu
 bool IsBorrowed(const QuotaLedger& ledger, const QuotaState& state, const Quota& quota,
                 const ResourceVector& amounts);
 
+// Whether IsBorrowed() may say so of a pod of the quota: without pods that are being deleted it
+// uses more than its min of something that the preemptor claims.
+bool HasBorrowed(const QuotaLedger& ledger, const QuotaState& state, const Quota& quota);
+
 // Whether there is room for a pod in its quota and in all of them, as a state sees the usage:
 // looked up once, and asked after every change of the state, which has to outlive this.
 class QuotaRoom {

@@ -129,7 +129,7 @@ std::vector<QuotaId> QuotaTrial::VictimQuotas() const {
     if (quota != taker_.quota && !may_reclaim) continue;
     const QuotaBook::Charges& charges = book_.ChargesOf(quota);
     if (charges.empty() || !rule_.MayGive(taker_, quota)) continue;
-    // Of its own quota nobody goes who is as important.
+    // In its own quota no pod goes that is as important.
     const bool only_lower =
         quota == taker_.quota && tree.spec(quota).preemption == QuotaPreemption::kLowerPriority;
     if (only_lower && charges.begin()->first.priority >= taker_.priority) continue;

@@ -27,7 +27,7 @@ int SurplusOf(const Handle& handle, const std::string& group);
 // The pod of that uid on the node, as it is now; null if there is none.
 std::shared_ptr<const PodInfo> FindOn(const NodeTable& nodes, Symbol node, UidRef pod);
 
-// The pods in units, in their order: the first to go comes first. Of a gang first its pods beyond
+// The pods in units, in their order: the first to go comes first. For a gang first its pods beyond
 // the minimum, one by one; where that is reached, all the others at once, in the place of the first
 // of them.
 std::vector<VictimUnit> UnitsOf(const Handle& handle, const std::vector<RunningPod>& pods);

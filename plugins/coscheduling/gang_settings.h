@@ -26,7 +26,7 @@ struct GangSettings {
   std::optional<BindFailurePolicy> bind_failure_policy;
   std::vector<std::string> illegal;  // the marks whose values are none, for people
 
-  // What two members say together: the stricter of both, whoever came first.
+  // What two members say together: the stricter of both, whichever came first.
   void Add(const GangSettings& other);
 };
 

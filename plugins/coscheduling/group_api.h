@@ -38,7 +38,7 @@ struct GroupDefinition {
   GroupSpec spec;
   // Wait until so many members exist, beyond what the minima say; 0: no more than those.
   int total_members = 0;
-  // Of a PodGroup of scheduler-plugins: it says minResources.
+  // Whether a PodGroup of scheduler-plugins says minResources.
   bool has_min_resources = false;
   // GroupSpec::stale_after, if the group says it.
   std::optional<absl::Duration> stale_after = std::nullopt;

@@ -46,7 +46,7 @@ class GroupApis : public GroupPlugin {
   Status GroupUnschedulable(const GroupMembers& group, int placed,
                             const Status& cause) const override;
 
-  // Of a pod whose group is absent: nothing to permit. If its group starts with it, its siblings
+  // For a pod whose group is absent: nothing to permit. If its group starts with it, its siblings
   // that wait are allowed, too; otherwise it waits for them, until the group's timeout or
   // `default_timeout`.
   Status Permit(const PodInfo& pod, absl::Duration default_timeout, absl::Duration& timeout);

@@ -10,7 +10,7 @@
 
 namespace berth {
 
-// Of an allocation, by alternative: for each prioritised list 8 less the place in it. As
+// The score of an allocation, by alternative: for each prioritised list 8 less the place in it. As
 // kube-scheduler v1.35 computeScore, but for claims to allocate only: upstream takes their
 // allocations for those of the pod's first claims, and fails if there are fewer. With a `scoring`
 // the score of the devices decides between nodes that have the same.

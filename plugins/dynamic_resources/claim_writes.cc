@@ -38,7 +38,7 @@ absl::Status Prefixed(absl::string_view prefix, const Object& claim, const absl:
                       absl::StrCat(prefix, " claim ", claim.key(), ": ", status.message()));
 }
 
-// Of parameters, which a cluster may give back with other spaces and in another order.
+// Compares parameters, which a cluster may give back with other spaces and in another order.
 bool AreSameJson(const std::string& a, const std::string& b) {
   if (a == b) return true;
   google::protobuf::Value left, right;

@@ -59,7 +59,7 @@ struct ClaimsOfPod {
 
 struct ClaimsState : StateData {
   std::shared_ptr<const ClaimsOfPod> pod;
-  // Of a dry run: the pods that are taken to be gone, and the devices of claims that nobody else
+  // For a dry run: the pods that are taken to be gone, and the devices of claims that nobody else
   // uses.
   absl::flat_hash_set<std::string> gone_pods;  // uids
   absl::flat_hash_set<DeviceId> released;

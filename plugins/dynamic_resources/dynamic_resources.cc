@@ -345,14 +345,14 @@ absl::StatusOr<int64_t> DynamicResources::Score(const CycleState& state, const P
 
 // Nodes may be scored before they are filtered: the search for their devices yields here, too. Then
 // they are not scored, and the filter says so.
-absl::Status DynamicResources::ScoreNodes(const CycleState& state, const PodInfo&,
+absl::Status DynamicResources::ScoreNodes(const CycleState& state, const PodInfo& pod,
                                           const NodeTable& nodes, absl::Span<const NodeRow> rows,
                                           absl::Span<int64_t> scores) const {
-  const ClaimsState* const data = state.Find(kState);
-  if (data == nullptr || data->pod->to_allocate.empty()) {
-    std::fill(scores.begin(), scores.end(), 0);
+  if (UniformScore(state, pod, nodes).has_value()) {
+    absl::c_fill(scores, 0);
     return absl::OkStatus();
   }
+  const ClaimsState* const data = state.Find(kState);
   WorkBudget& budget = state.work_budget();
   for (size_t i = 0; i < rows.size(); ++i) {
     const NodeInfo& node = nodes.node(rows[i]);
@@ -364,6 +364,13 @@ absl::Status DynamicResources::ScoreNodes(const CycleState& state, const PodInfo
     scores[i] = ScoreOfAllocation(**allocation, data->pod->to_allocate, scoring_);
   }
   return absl::OkStatus();
+}
+
+std::optional<int64_t> DynamicResources::UniformScore(const CycleState& state, const PodInfo&,
+                                                      const NodeTable&) const {
+  const ClaimsState* const data = state.Find(kState);
+  if (data != nullptr && !data->pod->to_allocate.empty()) return std::nullopt;
+  return 0;
 }
 
 absl::Status DynamicResources::NormalizeScores(const CycleState& state, const PodInfo&,

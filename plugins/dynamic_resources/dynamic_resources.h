@@ -30,6 +30,7 @@
 #include "berth/framework/score.h"
 #include "berth/incremental/node_changes.h"
 #include "berth/incremental/sign.h"
+#include "berth/incremental/uniform_score.h"
 #include "plugins/dynamic_resources/cluster_devices.h"
 #include "plugins/dynamic_resources/dynamic_resources_args.h"
 #include "plugins/dynamic_resources/node_allocations.h"
@@ -50,6 +51,7 @@ class DynamicResources final : public Plugin,
                                public PostFilterPlugin,
                                public PostFilterBound,
                                public ScorePlugin,
+                               public UniformScorePlugin,
                                public ScoreExtensions,
                                public ReservePlugin,
                                public PreBindPlugin,
@@ -90,6 +92,9 @@ class DynamicResources final : public Plugin,
   absl::Status ScoreNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                           absl::Span<const NodeRow> rows,
                           absl::Span<int64_t> scores) const override;
+  // 0 for pods without a claim that has to be allocated.
+  std::optional<int64_t> UniformScore(const CycleState& state, const PodInfo& pod,
+                                      const NodeTable& nodes) const override;
   absl::Status NormalizeScores(const CycleState& state, const PodInfo& pod,
                                absl::Span<const NodeRow> rows,
                                absl::Span<int64_t> scores) const override;
@@ -105,8 +110,8 @@ class DynamicResources final : public Plugin,
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
   bool HintsReadSpecOnly() const override { return true; }
 
-  // Of claims without devices what they ask for, so that those of one template are alike; of others
-  // where they can be used. Pods whose claims are not there are not signed.
+  // For claims without devices what they ask for, so that those of one template are alike; for
+  // others where they can be used. Pods whose claims are not there are not signed.
   Status SignPod(const PodInfo& pod, PodSignature& signature) const override;
   Aspects DependsOn() const override {
     return Aspect::kNodeName | Aspect::kNodeLabels | Aspect::kNodeOther |

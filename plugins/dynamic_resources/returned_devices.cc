@@ -14,7 +14,7 @@
 namespace berth {
 namespace {
 
-// Of the devices that the claim has for itself.
+// Visits the devices that the claim has for itself.
 template <class Visit>
 void ForEachDevice(const api::ResourceClaimStatus& status, Visit visit) {
   for (const auto& result : status.allocation().devices().results()) {

@@ -33,7 +33,8 @@ std::vector<TypicalPod> WithPrior(std::vector<TypicalPod> mix) {
   return mix;
 }
 
-// Of a node without GPUs, for a pod without: 50, and up to 50 more with the CPU that stays free.
+// A node without GPUs scores, for a pod without, 50, and up to 50 more with the CPU that stays
+// free.
 int64_t SpreadScore(const GpuPlace& place, const GpuPod& pod) {
   if (place.all_milli_cpu <= 0) return 50;
   const int64_t left = std::clamp<int64_t>(place.milli_cpu - pod.milli_cpu, 0, place.all_milli_cpu);

@@ -169,7 +169,7 @@ GpuInventory::Row* GpuInventory::AddRow(Symbol node, const ObjectStore& objects)
   return (row_of_[node] = std::move(row)).get();
 }
 
-// Of another Device the node is read anew.
+// If the Device is another one, the node is read anew.
 bool GpuInventory::RefreshDevice(Row& row, const ObjectStore& objects) {
   const Object* const object = objects.Find(Kind::kDevice, "", row.name.view());
   std::shared_ptr<const api::Device> device;

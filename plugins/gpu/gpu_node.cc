@@ -27,7 +27,7 @@ absl::string_view KindName(GpuGroupKind kind) {
   return "group";
 }
 
-// Of `fitting`, those in each declared group of the kind that has at least `cards` of them.
+// Those of `fitting` in each declared group of the kind that has at least `cards` of them.
 std::map<int, CardSet> GroupsWith(const GpuNode& node, const CardSet& fitting, GpuGroupKind kind,
                                   int cards) {
   std::map<int, CardSet> groups;

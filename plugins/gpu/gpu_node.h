@@ -32,7 +32,7 @@ struct GpuCard {
 // Positions in GpuNode::cards, ascending. Empty: none fit.
 using CardSet = absl::InlinedVector<int, 8>;
 
-// Which of the cards that fit is taken first. Of whole cards it is the one with the lowest index.
+// Which of the cards that fit is taken first. For whole cards it is the one with the lowest index.
 enum class CardOrder : uint8_t { kBinpack, kSpread };  // least, or most, left
 
 struct GpuNode {

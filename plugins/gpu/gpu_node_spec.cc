@@ -27,7 +27,7 @@ constexpr absl::string_view kModelLabels[] = {
 constexpr absl::string_view kMemoryLabel = "nvidia.com/gpu.memory";  // MiB of each card
 constexpr absl::string_view kCountLabel = "nvidia.com/gpu.count";
 
-// Of a quantity map, 0 if it is not there.
+// An amount of a quantity map, 0 if it is not there.
 template <class Map>
 int64_t Amount(const Map& quantities, absl::string_view name) {
   const auto it = quantities.find(std::string(name));

@@ -31,12 +31,12 @@ struct GpuPlace {
   const GpuNode& node;
   int64_t milli_cpu;  // free
   int64_t all_milli_cpu = 0;
-  // Of the entry, if the node is as the inventory has it.
+  // Those of the entry, if the node is as the inventory has it.
   int slot = -1;
   uint64_t version = 0;
 };
 
-// Of a node as it is given, which the inventory may have otherwise.
+// The place of a node: the first takes it as it is given, the other as the inventory has it.
 inline GpuPlace PlaceOf(const GpuInventory::Entry& entry) {
   return {entry.node, entry.milli_cpu, entry.all_milli_cpu};
 }
@@ -119,7 +119,7 @@ class GpuPolicy : public Plugin,
   static CardSet UsualCards(const GpuPlace& place, const GpuPod& pod) {
     return place.node.Choose(pod.request, CardOrder::kBinpack);
   }
-  // Of the cards on which a share fits, one of each class of equal cards: the first.
+  // The cards on which a share fits, one of each class of equal cards: the first.
   static CardSet DifferentCards(const GpuNode& node, const GpuRequest& request);
 
  private:
@@ -139,7 +139,7 @@ class GpuPolicy : public Plugin,
 
 // The request of the cycle's pod, read once a cycle by whichever plugin comes first.
 const GpuPod& GpuPodOf(CycleState& state, const PodInfo& pod, const GpuInventory& inventory);
-// Of a state in which nobody read it yet: null.
+// For a state in which nobody read it yet: null.
 const GpuPod* FindGpuPod(const CycleState& state);
 
 }  // namespace berth

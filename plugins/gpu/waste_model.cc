@@ -162,7 +162,7 @@ int64_t WasteModel::PricedRoom(const FreeGpus& free) const {
   return sum;
 }
 
-// Of cards that have as much left, pods take the first ones: no sequence comes to the others.
+// Pods take the first of cards that have as much left: no sequence comes to the others.
 FreeGpus WasteModel::WithoutSpareCards(const FreeGpus& sorted) const {
   FreeGpus filled = sorted;
   filled.milli_gpu.clear();

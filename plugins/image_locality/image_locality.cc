@@ -15,7 +15,8 @@ constexpr int64_t kMegabyte = 1024 * 1024;
 constexpr int64_t kMinThreshold = 23 * kMegabyte;
 constexpr int64_t kMaxThresholdPerContainer = 1000 * kMegabyte;
 
-// Of a node that has so many bytes of the pod's images, as they count. It grows with them.
+// The score of a node that has so many bytes of the pod's images, as they count. It grows with
+// them.
 int64_t ScoreFor(int64_t sum, const PodInfo& pod) {
   const int64_t max = kMaxThresholdPerContainer * pod.container_count();
   // The larger bound wins for a pod without containers, as upstream.
@@ -38,16 +39,16 @@ absl::Status ImageLocality::ScoreNodes(const CycleState&, const PodInfo& pod,
                                        const NodeTable& nodes, absl::Span<const NodeRow> rows,
                                        absl::Span<int64_t> scores) const {
   const Images images = ImagesOf(pod, nodes);
-  // Usual where nobody pulls images ahead, or few nodes have each: not even a node with all of them
-  // would score.
-  int64_t sum = 0;
-  for (const Image& image : images) sum = SaturatingAdd(sum, image.scaled_bytes);
-  if (ScoreFor(sum, pod) == kMinNodeScore) {
-    std::fill(scores.begin(), scores.end(), kMinNodeScore);
-    return absl::OkStatus();
-  }
   for (size_t i = 0; i < rows.size(); ++i) scores[i] = ScoreOf(images, pod, nodes.node(rows[i]));
   return absl::OkStatus();
+}
+
+std::optional<int64_t> ImageLocality::UniformScore(const CycleState&, const PodInfo& pod,
+                                                   const NodeTable& nodes) const {
+  int64_t sum = 0;
+  for (const Image& image : ImagesOf(pod, nodes)) sum = SaturatingAdd(sum, image.scaled_bytes);
+  if (ScoreFor(sum, pod) != kMinNodeScore) return std::nullopt;
+  return kMinNodeScore;
 }
 
 // kube-scheduler v1.35 image_locality.go: size * (nodes that have it / nodes), truncated.

@@ -4,6 +4,7 @@
 #define BERTH_PLUGINS_IMAGE_LOCALITY_IMAGE_LOCALITY_H_
 
 #include <memory>
+#include <optional>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
@@ -14,13 +15,17 @@
 #include "berth/framework/plugin.h"
 #include "berth/framework/score.h"
 #include "berth/incremental/sign.h"
+#include "berth/incremental/uniform_score.h"
 
 namespace berth {
 
 // The bytes of the pod's images that a node has, each scaled by the share of nodes that have it, so
 // that a pod is not drawn to the few nodes that happen to hold a rare image; 0 to 100 between two
 // thresholds. As kube-scheduler v1.35 imagelocality.
-class ImageLocality final : public Plugin, public ScorePlugin, public SignPlugin {
+class ImageLocality final : public Plugin,
+                            public ScorePlugin,
+                            public UniformScorePlugin,
+                            public SignPlugin {
  public:
   static constexpr absl::string_view kName = "ImageLocality";
   static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);
@@ -32,6 +37,10 @@ class ImageLocality final : public Plugin, public ScorePlugin, public SignPlugin
   absl::Status ScoreNodes(const CycleState&, const PodInfo& pod, const NodeTable& nodes,
                           absl::Span<const NodeRow> rows,
                           absl::Span<int64_t> scores) const override;
+  // 0, as usual where nobody pulls images ahead, or few nodes have each: not even a node with all
+  // of them would score.
+  std::optional<int64_t> UniformScore(const CycleState&, const PodInfo& pod,
+                                      const NodeTable& nodes) const override;
 
   Status SignPod(const PodInfo& pod, PodSignature& signature) const override;
   bool SignsSpecOnly() const override { return true; }

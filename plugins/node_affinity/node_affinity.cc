@@ -109,7 +109,7 @@ Status NodeAffinity::FilterNodes(const CycleState&, const PodInfo& pod, const No
   };
   const RequiredNodeAffinity& required = pod.required_node_affinity();
   if (!required.empty()) reject_others(MatchRows(required, nodes, rows), 0);
-  // Of a node that neither suits, Filter() says this.
+  // Filter() says this about a node that neither suits.
   if (added_.required.has_value()) reject_others(MatchRows(*added_.required, nodes, rows), 1);
   return Status::Success();
 }

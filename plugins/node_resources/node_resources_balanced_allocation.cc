@@ -65,33 +65,36 @@ inline double FractionOf(int64_t requested, double pod_request, int64_t capacity
   return (most - Free(most, ToDouble(requested) + pod_request)) / most;
 }
 
-BERTH_VECTOR_CLONES void ScoreTwo(const BlockAmounts& a, double request_a, const BlockAmounts& b,
+// Returns whether all amounts are exact; otherwise the scores are worth nothing.
+BERTH_VECTOR_CLONES bool ScoreTwo(const BlockAmounts& a, double request_a, const BlockAmounts& b,
                                   double request_b, size_t rows, int64_t* scores) {
   const int64_t* const requested_a = a.requested();
   const int64_t* const requested_b = b.requested();
   const int64_t* const capacity_a = a.capacity();
   const int64_t* const capacity_b = b.capacity();
+  uint64_t bits = 0;
   for (size_t i = 0; i < rows; ++i) {
+    bits |= AmountBits(requested_a[i], capacity_a[i]) | AmountBits(requested_b[i], capacity_b[i]);
     const double difference = FractionOf(requested_a[i], request_a, capacity_a[i]) -
                               FractionOf(requested_b[i], request_b, capacity_b[i]);
     scores[i] = Truncated((1 - std::abs(difference / 2)) * static_cast<double>(kMaxNodeScore));
   }
+  return IsExact(bits);
 }
 
 // What Fractions makes of two resources on the rows of a block, with the same operations in the
-// same order. False, and nothing done, unless every node has both and all amounts are exact as
-// doubles.
+// same order. False, and the scores are worth nothing, unless every node has both and all amounts
+// are exact as doubles.
 bool ScoreBlock(const Columns& first, const Columns& second, absl::Span<const NodeRow> rows,
                 absl::Span<int64_t> scores) {
+  if (!first.exact() || !second.exact()) return false;
   const RowBlock block(rows);
   const BlockAmounts a(block, first.requested, first.allocatable);
   const BlockAmounts b(block, second.requested, second.allocatable);
-  if (!a.exact() || !b.exact() || !first.exact() || !second.exact()) return false;
   const double request_a = static_cast<double>(first.pod_request);
   const double request_b = static_cast<double>(second.pod_request);
   BlockScores out(block, scores);
-  ScoreTwo(a, request_a, b, request_b, block.size(), out.values());
-  return true;
+  return ScoreTwo(a, request_a, b, request_b, block.size(), out.values());
 }
 
 void CheckResources(const NodeResourcesBalancedAllocationArgs& args, FieldProblems& problems) {
@@ -196,8 +199,9 @@ bool NodeResourcesBalancedAllocation::RequestsNothing(const PodInfo& pod) const 
 }
 
 // Extended resources count only for pods that request them.
-std::vector<ResourceId> NodeResourcesBalancedAllocation::ResourcesFor(const PodInfo& pod) const {
-  std::vector<ResourceId> resources;
+NodeResourcesBalancedAllocation::Resources NodeResourcesBalancedAllocation::ResourcesFor(
+    const PodInfo& pod) const {
+  Resources resources;
   for (const ResourceId id : scored_) {
     if (id <= kEphemeralStorage || pod.requests().Get(id) != 0) resources.push_back(id);
   }

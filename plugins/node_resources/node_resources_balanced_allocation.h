@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "berth/columns/node_table.h"
@@ -43,9 +44,11 @@ class NodeResourcesBalancedAllocation final : public Plugin,
   Aspects DependsOn() const override { return Aspect::kNodeAllocatable | Aspect::kNodeRequested; }
 
  private:
+  using Resources = absl::InlinedVector<ResourceId, 6>;
+
   bool RequestsNothing(const PodInfo& pod) const;
   // The resources that count for this pod.
-  std::vector<ResourceId> ResourcesFor(const PodInfo& pod) const;
+  Resources ResourcesFor(const PodInfo& pod) const;
 
   std::vector<ResourceId> requested_;  // what PreScore asks for: all that are configured
   std::vector<ResourceId> scored_;     // those of which kube-scheduler keeps account

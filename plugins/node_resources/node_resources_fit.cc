@@ -110,7 +110,7 @@ BERTH_VECTOR_CLONES Found FindShortages(absl::Span<const Columns> columns, const
   return any == 0 ? Found::kNothing : Found::kShortages;
 }
 
-// Of a row that lacks this: whether it does even when it is empty.
+// Whether a row that lacks this does so even when it is empty.
 bool IsTooSmall(absl::Span<const Columns> columns, NodeRow row, uint64_t lacks) {
   for (uint64_t left = lacks >> 1; left != 0; left &= left - 1) {
     const Columns& c = columns[static_cast<size_t>(absl::countr_zero(left))];
@@ -160,7 +160,7 @@ Status NodeResourcesFit::FilterNodes(const CycleState& state, const PodInfo&,
   const absl::StatusOr<const FitState*> read = state.Read(kFitState);
   if (!read.ok()) return Status::Error(read.status());
   const FitState* const fit = *read;
-  // Of so many requests no columns are made: there may be one of each for every node.
+  // So many requests get no columns: there may be one of each for every node.
   const bool too_many = fit->requests.size() > kMostColumns;
   absl::InlinedVector<Columns, 4> columns;
   for (const auto& [resource, amount] : fit->requests) {

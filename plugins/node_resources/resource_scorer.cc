@@ -29,21 +29,33 @@ int64_t ScoreOnShape(const std::vector<UtilizationShapePoint>& shape, int64_t ut
 }
 
 // Adds weight * what there is (`least`) or is requested * 100 / capacity, truncated, for each row.
-BERTH_VECTOR_CLONES void AddScores(bool least, const BlockAmounts& amounts, double pod_request,
+// Returns whether all amounts are exact; otherwise the sums are worth nothing.
+BERTH_VECTOR_CLONES bool AddScores(bool least, const BlockAmounts& amounts, double pod_request,
                                    double weight, size_t rows, double* sums) {
   const int64_t* const capacities = amounts.capacity();
   const int64_t* const requests = amounts.requested();
   const double sign = least ? 1 : -1;
+  uint64_t bits = 0;
   for (size_t i = 0; i < rows; ++i) {
+    bits |= AmountBits(requests[i], capacities[i]);
     const double capacity = ToDouble(capacities[i]);
     const double free = Free(capacity, ToDouble(requests[i]) + pod_request);
     const double counted = (least ? 0 : capacity) + sign * free;
     sums[i] += ToDouble(Truncated(counted * kMaxNodeScore / capacity)) * weight;
   }
+  return IsExact(bits);
+}
+
+BERTH_VECTOR_CLONES bool AreExact(const BlockAmounts& amounts, size_t rows) {
+  uint64_t bits = 0;
+  for (size_t i = 0; i < rows; ++i) {
+    bits |= AmountBits(amounts.requested()[i], amounts.capacity()[i]);
+  }
+  return IsExact(bits);
 }
 
 // Adds weight * what the shape makes of requested * 100 / capacity, truncated, for each row, and
-// the weight unless that is 0. `score_at` is by utilization in percent.
+// the weight unless that is 0. `score_at` is by utilization in percent. The amounts are exact.
 BERTH_VECTOR_CLONES void AddShapedScores(const int64_t* score_at, const BlockAmounts& amounts,
                                          double pod_request, double weight, size_t rows,
                                          double* sums, double* weights) {
@@ -83,7 +95,7 @@ ResourceScorer::ResourceScorer(const ScoringStrategy& strategy)
   for (const ResourceSpec& spec : strategy.resources) {
     const ResourceId id = ResourceIdOf(spec.name);
     const bool is_scalar = IsScalarResourceName(spec.name);
-    // Of any other resource kube-scheduler keeps no account, so it never counts.
+    // kube-scheduler keeps no account of any other resource, so it never counts.
     if (id > kEphemeralStorage && !is_scalar) continue;
     resources_.push_back({id, spec.weight, is_scalar});
   }
@@ -205,13 +217,15 @@ bool ResourceScorer::ScoreBlock(absl::Span<const Columns> columns, absl::Span<co
   double weights = 0;
   for (const Columns& c : columns) {
     const BlockAmounts amounts(block, c.requested, c.allocatable);
-    if (!amounts.exact() || c.pod_request < 0 || c.pod_request >= kExactAmounts) return false;
+    if (c.pod_request < 0 || c.pod_request >= kExactAmounts) return false;
     const double weight = static_cast<double>(c.weight);
     const double pod_request = static_cast<double>(c.pod_request);
     if constexpr (kHasShape) {
+      if (!AreExact(amounts, size)) return false;
       AddShapedScores(score_at_.data(), amounts, pod_request, weight, size, sums, weights_of_rows);
     } else {
-      AddScores(type == Type::kLeastAllocated, amounts, pod_request, weight, size, sums);
+      const bool least = type == Type::kLeastAllocated;
+      if (!AddScores(least, amounts, pod_request, weight, size, sums)) return false;
     }
     weights += weight;
   }

@@ -15,14 +15,6 @@ BERTH_VECTOR_CLONES RowRange RangeOf(absl::Span<const NodeRow> rows) {
   return range;
 }
 
-BERTH_VECTOR_CLONES bool AreExact(const int64_t* requested, const int64_t* capacity, size_t size) {
-  uint64_t bits = 0;  // of 0 - 1, all are set
-  for (size_t i = 0; i < size; ++i) {
-    bits |= (static_cast<uint64_t>(capacity[i]) - 1) | static_cast<uint64_t>(requested[i]);
-  }
-  return bits < static_cast<uint64_t>(kExactAmounts);
-}
-
 BERTH_VECTOR_CLONES void PickScores(const int64_t* values, NodeRow first,
                                     absl::Span<const NodeRow> rows, int64_t* scores) {
   for (size_t i = 0; i < rows.size(); ++i) scores[i] = values[rows[i] - first];

@@ -29,8 +29,14 @@ struct RowRange {
   NodeRow first, last;
 };
 RowRange RangeOf(absl::Span<const NodeRow> rows);  // at least one
-// Whether all capacities are above 0 and everything is below kExactAmounts.
-bool AreExact(const int64_t* requested, const int64_t* capacity, size_t size);
+// To be or-ed over all rows; then IsExact() says whether all capacities are above 0 and everything
+// is below kExactAmounts.
+inline uint64_t AmountBits(int64_t requested, int64_t capacity) {
+  return (static_cast<uint64_t>(capacity) - 1) | static_cast<uint64_t>(requested);
+}
+inline bool IsExact(uint64_t amount_bits) {
+  return amount_bits < static_cast<uint64_t>(kExactAmounts);
+}
 // scores[i] is of rows[i], values[0] of row `first`.
 void PickScores(const int64_t* values, NodeRow first, absl::Span<const NodeRow> rows,
                 int64_t* scores);
@@ -98,11 +104,8 @@ class BlockAmounts {
  public:
   BlockAmounts(const RowBlock& block, const int64_t* requested, const int64_t* capacity)
       : requested_(block.Values(requested, requested_copy_)),
-        capacity_(block.Values(capacity, capacity_copy_)),
-        exact_(AreExact(requested_, capacity_, block.size())) {}
+        capacity_(block.Values(capacity, capacity_copy_)) {}
 
-  // Whether all capacities are above 0 and everything is below kExactAmounts.
-  bool exact() const { return exact_; }
   const int64_t* requested() const { return requested_; }
   const int64_t* capacity() const { return capacity_; }
 
@@ -110,7 +113,6 @@ class BlockAmounts {
   int64_t requested_copy_[kRowBlock], capacity_copy_[kRowBlock];
   const int64_t* const requested_;
   const int64_t* const capacity_;
-  const bool exact_;
 };
 
 // Calls visit(rows) for one block after the other.

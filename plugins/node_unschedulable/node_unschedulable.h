@@ -38,7 +38,7 @@ class NodeUnschedulable final : public Plugin,
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
   bool HintsReadSpecOnly() const override { return true; }
 
-  // Of the tolerations, only whether they tolerate that taint.
+  // All that counts of the tolerations is whether they tolerate that taint.
   Status SignPod(const PodInfo& pod, PodSignature& signature) const override;
   bool SignsSpecOnly() const override { return true; }
   Aspects DependsOn() const override { return Aspect::kNodeUnschedulable; }

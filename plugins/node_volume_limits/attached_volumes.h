@@ -89,7 +89,7 @@ class AttachedVolumes {
   const Volume* FindVolume(absl::string_view unique_name) const;
 
  private:
-  // Of these kinds of objects it is made.
+  // The kinds of objects that it is made of.
   static constexpr std::array<Kind, 5> kKinds = {Kind::kCSINode, Kind::kVolumeAttachment,
                                                  Kind::kPersistentVolumeClaim,
                                                  Kind::kPersistentVolume, Kind::kStorageClass};

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/incremental/domain_counts.h"
@@ -38,7 +39,7 @@ SpreadConstraints SystemDefaults() {
   return constraints;
 }
 
-// Of a checked configuration. matchLabelKeys have nothing to be merged into.
+// The configuration was checked. matchLabelKeys have nothing to be merged into.
 TopologySpreadConstraint DefaultConstraint(const api::TopologySpreadConstraint& from) {
   TopologySpreadConstraint constraint;
   constraint.max_skew = from.max_skew();
@@ -100,10 +101,13 @@ absl::StatusOr<SpreadConstraints> PodTopologySpread::ConstraintsOf(
   if (!pod.topology_spread_constraints().empty()) {
     return of_action(pod.topology_spread_constraints());
   }
-  SpreadConstraints constraints = of_action(defaults_.constraints);
-  if (constraints.empty()) return constraints;
+  const bool any = absl::c_any_of(defaults_.constraints, [action](const auto& constraint) {
+    return constraint.when_unsatisfiable == action;
+  });
+  if (!any) return SpreadConstraints();
   const LabelSelector selector = default_selectors_.For(pod, handle_.objects());
   if (selector.SelectsEverything()) return SpreadConstraints();
+  SpreadConstraints constraints = of_action(defaults_.constraints);
   for (TopologySpreadConstraint& constraint : constraints) constraint.selector = selector;
   return constraints;
 }
@@ -116,7 +120,7 @@ Status PodTopologySpread::ListRules(const PodInfo& pod, const NodeTable& nodes,
     return Status::Error(
         absl::StrCat("get constraints from pod: ", constraints.status().message()));
   }
-  // Of a single one, nodes without the label are in no domain anyway.
+  // With a single one, nodes without the label are in no domain anyway.
   const NodeScope with_keys =
       constraints->size() > 1 ? NodesWithTopologyKeys(*constraints) : NodeScope();
   const Symbol ns = pod.namespace_name();

@@ -44,7 +44,7 @@ class TolerationRules final : public PriorityPreemptionRules, public PreemptionH
  protected:
   absl::StatusOr<bool> MayEvict(const NodeInfo& node, const PodInfo& victim,
                                 const PodInfo& preemptor) override;
-  // Any pod that is being deleted, whoever deletes it.
+  // Any pod that is being deleted, for whatever reason.
   bool IsVictimLeaving(const NodeInfo& node, const PodInfo& victim,
                        const PodInfo& preemptor) override;
 

@@ -18,7 +18,7 @@
 
 namespace berth {
 
-// Of the kinds of resources that the node has and the pod does not request, the share that is not
+// The share of the kinds of resources that the node has and the pod does not request which is not
 // scarce, in percent; 100 if none of them is. As Koordinator scarceresourceavoidance.
 class ScarceResourceAvoidance final : public Plugin,
                                       public PreScorePlugin,

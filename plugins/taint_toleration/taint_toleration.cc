@@ -117,17 +117,19 @@ absl::Status TaintToleration::ScoreNodes(const CycleState&, const PodInfo& pod,
     return absl::OkStatus();
   }
   absl::InlinedVector<int64_t, 16> score_of_list;
-  int64_t any = 0;
   for (const TaintList& list : taints.values()) {
     score_of_list.push_back(CountUntoleratedPreferences(pod, list));
-    any |= score_of_list.back();
-  }
-  if (any == 0) {
-    absl::c_fill(scores, 0);
-    return absl::OkStatus();
   }
   for (size_t i = 0; i < rows.size(); ++i) scores[i] = score_of_list[taints.index(rows[i])];
   return absl::OkStatus();
+}
+
+std::optional<int64_t> TaintToleration::UniformScore(const CycleState&, const PodInfo& pod,
+                                                     const NodeTable& nodes) const {
+  for (const TaintList& list : nodes.taints().values()) {
+    if (CountUntoleratedPreferences(pod, list) != 0) return std::nullopt;
+  }
+  return 0;
 }
 
 absl::Status TaintToleration::NormalizeScores(const CycleState&, const PodInfo&,

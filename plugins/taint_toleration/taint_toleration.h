@@ -4,6 +4,7 @@
 #define BERTH_PLUGINS_TAINT_TOLERATION_TAINT_TOLERATION_H_
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -18,6 +19,7 @@
 #include "berth/framework/score.h"
 #include "berth/incremental/selective_filter.h"
 #include "berth/incremental/sign.h"
+#include "berth/incremental/uniform_score.h"
 #include "plugins/taint_toleration/taint_index.h"
 
 namespace berth {
@@ -29,6 +31,7 @@ class TaintToleration final : public Plugin,
                               public SelectiveFilter,
                               public PreScorePlugin,
                               public ScorePlugin,
+                              public UniformScorePlugin,
                               public ScoreExtensions,
                               public EnqueueExtensions,
                               public SignPlugin,
@@ -55,6 +58,9 @@ class TaintToleration final : public Plugin,
   absl::Status ScoreNodes(const CycleState&, const PodInfo& pod, const NodeTable& nodes,
                           absl::Span<const NodeRow> rows,
                           absl::Span<int64_t> scores) const override;
+  // 0 if the pod tolerates all such taints that there are.
+  std::optional<int64_t> UniformScore(const CycleState&, const PodInfo& pod,
+                                      const NodeTable& nodes) const override;
   absl::Status NormalizeScores(const CycleState&, const PodInfo&, absl::Span<const NodeRow>,
                                absl::Span<int64_t> scores) const override;
 

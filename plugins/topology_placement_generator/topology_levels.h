@@ -42,8 +42,8 @@ class TopologyLevels {
 
   Handle& handle_;
   const Hierarchy of_arguments_;
-  // Of the arguments, of Topology objects of Kueue, of KAI, and ClusterNetworkTopology objects; by
-  // name. The first one that has a level counts.
+  // The levels of the arguments, of Topology objects of Kueue and KAI, and of
+  // ClusterNetworkTopology objects; by name. The first one that has a level counts.
   std::vector<Hierarchy> hierarchies_;
   std::vector<uint64_t> versions_;  // of the kinds
 };

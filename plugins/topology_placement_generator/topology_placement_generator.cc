@@ -38,7 +38,7 @@ std::shared_ptr<const PlacementTier> Only(const PlacementTier& tier,
   return some;
 }
 
-// Of the tier those with any of these rows.
+// The placements of the tier with any of these rows.
 std::vector<NodePlacementPtr> WithAnyOf(const PlacementTier& tier, absl::Span<const NodeRow> rows) {
   std::vector<NodePlacementPtr> some;
   absl::c_copy_if(tier.placements, std::back_inserter(some),
@@ -46,7 +46,7 @@ std::vector<NodePlacementPtr> WithAnyOf(const PlacementTier& tier, absl::Span<co
   return some;
 }
 
-// Of the tier what is within `pinned`, unless that is null, and of this the domains with members
+// What of the tier is within `pinned`, unless that is null, and of this the domains with members
 // that are placed, if there are any: these say where the others have to be, or would rather be.
 std::shared_ptr<const PlacementTier> Narrowed(std::shared_ptr<const PlacementTier> tier,
                                               const NodePlacement* pinned,
@@ -89,7 +89,7 @@ Constraints ReadConstraints(const PlacementGroup& group, TopologyLevels& levels)
   return result;
 }
 
-// Of the members that are placed.
+// The rows of the members that are placed.
 std::vector<NodeRow> RowsOf(const PlacementGroup& group, const NodeTable& nodes) {
   std::vector<NodeRow> rows;
   for (const Symbol node : group.assigned_nodes) {

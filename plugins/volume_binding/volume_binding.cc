@@ -96,7 +96,7 @@ Status VolumeBinding::Filter(const CycleState& state, const PodInfo&, const Node
                  ChooseVolumes(*data->volumes, assumed_, node, CsiNode(node), choice).ToStatus());
 }
 
-// Of bound claims alone, labels mostly say all, and there is one thing to say.
+// If all claims are bound, labels mostly say all, and there is one thing to say.
 Status VolumeBinding::FilterNodes(const CycleState& state, const PodInfo& pod,
                                   const NodeTable& nodes, NodeVerdicts& verdicts) const {
   const absl::StatusOr<const BindingState*> read = state.Read(kState);

@@ -16,7 +16,7 @@
 
 namespace berth {
 
-// Of one pod on one node, with the objects as they were when it was reserved there. As
+// The writes of one pod on one node, with the objects as they were when it was reserved there. As
 // kube-scheduler v1.35 binder.go bindAPIUpdate and checkBindings, with their texts. What becomes of
 // it is up to the volume controller and the provisioners of the cluster.
 class VolumeWrites {

@@ -75,7 +75,7 @@ void VolumesByClass::Refresh(const ObjectStore& objects) {
                            ? objects.ChangesSince(Kind::kPersistentVolume, *version_)
                            : std::nullopt;
   version_ = version;
-  // Of slots that are not used any more there are as many as of volumes at most.
+  // There are at most as many slots that are not used any more as volumes.
   const bool has_room = free_by_slot_.size() <= 2 * by_name_.size() + kLeastSlots;
   if (!changes.has_value() || !has_room) {
     Read(objects);

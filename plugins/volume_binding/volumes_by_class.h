@@ -25,7 +25,7 @@
 
 namespace berth {
 
-// Of a claim: it is bound for good, and the node of its pod, for which it gets a new volume.
+// For a claim: it is bound for good, and the node of its pod, for which it gets a new volume.
 inline constexpr char kBindCompleted[] = "pv.kubernetes.io/bind-completed";
 inline constexpr char kSelectedNode[] = "volume.kubernetes.io/selected-node";
 

@@ -13,7 +13,7 @@
 
 namespace berth {
 
-// Keeps no names of claims: whoever has the same hash is asked. Threads: the scheduling thread.
+// Keeps no names of claims: every pod with the same hash is asked. Threads: the scheduling thread.
 class ClaimUsers {
  public:
   // Whether a pod on a node of the table uses the claim "namespace/name". Costs what changed since

@@ -102,7 +102,7 @@ int CountUses(const ReadWriteOncePodState& state, const PodInfo& pod) {
   return uses;
 }
 
-// Of a pod with such disks of its own.
+// For a pod with such disks of its own.
 bool HasDiskConflict(const PodInfo& pod, const NodeInfo& node) {
   return std::any_of(node.pods().begin(), node.pods().end(),
                      [&pod](const auto& other) { return DisksConflict(pod, *other); });

@@ -70,7 +70,7 @@ constexpr GroupMark kMarks[] = {
     {MarkPlace::kAnnotation, "pod-group-name", "KAI", kNamesGroup},
     {MarkPlace::kKind, "PodGroup.scheduling.run.ai", "KAI", kSaysMore},
 
-    // Of other PodGroups than scheduler-plugins', written into one of its kind.
+    // Marks of other PodGroups than scheduler-plugins', written into one of its kind.
     {MarkPlace::kPodGroupField, "topologyConstraint", "KAI", kSaysMore},
     {MarkPlace::kPodGroupField, "subGroups", "KAI", kSaysMore},
     {MarkPlace::kPodGroupField, "queue", kVolcano, kSaysMore},

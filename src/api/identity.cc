@@ -8,7 +8,7 @@
 namespace berth {
 namespace {
 
-// Of kinds that share their name with another one the name alone would not do.
+// The name alone would not do for kinds that share it with another one.
 absl::string_view UniqueName(Kind kind) {
   const bool shares_name = kind == Kind::kKubernetesPodGroup || kind == Kind::kVolcanoPodGroup;
   return shares_name ? GroupResource(kind) : KindName(kind);

@@ -19,7 +19,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-// Of a text that is no JSON null.
+// Writes a text that is no JSON null.
 void WriteJson(const std::string& text, JsonWriter& out) {
   Problems problems;
   const std::vector<Document> documents = ReadDocuments(text, "", problems);

@@ -379,8 +379,8 @@ class ManifestReader {
   Admission& admission_;
   Manifests result_;
   ManifestWarnings warnings_;
-  // Of the objects, in their order: they change once more before anybody else sees them. Null for
-  // pods.
+  // One for each object, in their order: they change once more before anybody else sees them. Null
+  // for pods.
   std::vector<google::protobuf::Message*> messages_;
   std::vector<size_t> waiting_pods_;  // those of the objects that classes may add to
   std::vector<Workload> workloads_;

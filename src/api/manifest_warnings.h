@@ -20,7 +20,7 @@ class ManifestWarnings {
   // The same message about another object is counted only.
   void Add(Problem warning);
 
-  // Of an object that is left out: a kind that is misspelt, or that defines gangs for others.
+  // For an object that is left out: a kind that is misspelt, or that defines gangs for others.
   void CheckKind(Value object, absl::string_view api_version, absl::string_view kind);
   // Marks of gangs that nobody reads, on a pod, a pod template or a PodGroup. `path` is what stands
   // before "metadata" in messages.

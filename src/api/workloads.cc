@@ -74,7 +74,7 @@ class Maker {
     if (!Decode(value_.Find("spec").Find("template"), "spec.template", pod_template)) return false;
     pod_template.clear_status();
     CheckSelector(value_.Find("spec").Find("selector"), pod_template.metadata());
-    // Of the template's metadata controllers take these.
+    // Controllers take these of the template's metadata.
     api::ObjectMeta meta;
     *meta.mutable_labels() = pod_template.metadata().labels();
     *meta.mutable_annotations() = pod_template.metadata().annotations();

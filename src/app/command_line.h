@@ -32,7 +32,7 @@ struct CommandOptions {
   uint64_t seed = 0;
   bool all = false;  // every line of tables that are otherwise cut
 
-  // Of simulate --trace.
+  // For simulate --trace.
   std::string trace;                         // "openb"; empty: none
   std::string data = "examples/openb/data";  // folder with the trace's files
   std::string list = "default";              // which of its pod lists

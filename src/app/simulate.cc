@@ -31,7 +31,7 @@ namespace {
 // to one part in 1,024.
 class CycleTimes {
  public:
-  // Of an attempt.
+  // An attempt took so long.
   void Add(absl::Duration duration, int cycles) {
     if (cycles <= 0) return;
     const int64_t nanos = absl::ToInt64Nanoseconds(duration) / cycles;
@@ -63,7 +63,7 @@ int64_t PeakRssBytes() {
   return static_cast<int64_t>(usage.ru_maxrss) * 1024;
 }
 
-// Of the files that the options name. Null after an error, which is printed.
+// The simulation of the files that the options name. Null after an error, which is printed.
 std::unique_ptr<Simulation> CreateSimulation(const CommandOptions& options,
                                              const Registry& registry) {
   std::optional<KubeSchedulerConfiguration> configuration = ReadConfiguration(options, registry);

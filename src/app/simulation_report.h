@@ -27,7 +27,7 @@ struct RunFigures {
   bool interrupted = false;  // ended before everything was decided
 };
 
-// Of tables that have a row for each pod, group or reason.
+// How many rows are shown of tables that have a row for each pod, group or reason.
 enum class Rows : uint8_t { kSome, kAll };
 
 // Records which pods are pending when it is made; Finish() reads what became of them.
@@ -59,7 +59,7 @@ class SimulationReport {
     int64_t used = 0;
     int64_t milli_used = 0;  // besides, in thousandths
   };
-  // Of an extended resource.
+  // What is free of an extended resource.
   struct FreeLines {
     std::map<int64_t, int> by_node;  // free units on a node → how many nodes have so many
     int64_t milli_of_parts = 0;      // of units that somebody has a part of, in thousandths

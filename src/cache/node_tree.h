@@ -18,7 +18,7 @@ namespace berth {
 // One node that came or went, as positions in the order.
 struct OrderChange {
   Symbol node;
-  // Of one that came, where it is now; else as RowMove::Went() takes them.
+  // If it came, where it is now; else as RowMove::Went() takes them.
   std::vector<NodeRow> rows;
   bool came = false;
 };

@@ -9,7 +9,7 @@
 
 namespace berth::cel {
 
-// Of numbers of the same kind, of times and durations, and, for +, of strings and bytes. Else, and
+// For numbers of the same kind, times and durations, and, for +, strings and bytes. Else, and
 // on overflow, an error.
 Value Add(const Value& a, const Value& b);
 Value Subtract(const Value& a, const Value& b);

@@ -95,7 +95,7 @@ void SetBudgetStatus(const api::PodDisruptionBudgetSpec& spec, const BudgetPods&
   status.set_expected_pods(Clamped(*expected));
   status.set_desired_healthy(Clamped(*desired));
   status.set_current_healthy(selected.healthy);
-  // Of a budget that selects nobody yet it is not known whether it is up to date.
+  // Whether a budget that selects nobody yet is up to date is not known.
   status.set_disruptions_allowed(
       *expected <= 0 ? 0 : Clamped(int64_t{selected.healthy} - status.desired_healthy()));
 }
@@ -211,7 +211,7 @@ void DisruptionController::Unselect(Namespace& in, Budget& budget) {
   });
 }
 
-// Of pods that the status says are about to go: until when that is believed. What is dated later
+// For pods that the status says are about to go: until when that is believed. What is dated later
 // than the clock, as in a dump, is from now.
 void DisruptionController::Expect(Budget& budget, const api::PodDisruptionBudgetStatus& status,
                                   absl::Time now) {

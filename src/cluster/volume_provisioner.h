@@ -20,7 +20,7 @@
 
 namespace berth {
 
-// Of a StorageClass: how long its provisioner takes ("90s"; 1 s if it does not say), and the names
+// For a StorageClass: how long its provisioner takes ("90s"; 1 s if it does not say), and the names
 // of nodes, separated by commas, for which it fails.
 inline constexpr char kProvisionTime[] = "simulation.berth/provision-time";
 inline constexpr char kProvisionFailsOn[] = "simulation.berth/provision-fails-on";

@@ -65,7 +65,7 @@ class ConvertedFile {
   void AddField(std::string line) { fields_.push_back(std::move(line)); }
   void AddProfile(ConvertedProfile profile);
 
-  // Of the old arguments `args`: LeastAllocated and MostAllocated have resources, the third shape
+  // For the old arguments `args`: LeastAllocated and MostAllocated have resources, the third shape
   // and resources, in a Policy in a map of its own.
   void SetStrategy(ConvertedProfile& profile, absl::string_view type, Value args, Value where);
   // Before v1beta3 some plugins had the weight 1.

@@ -161,7 +161,7 @@ class VersionConverter {
         EnablePlugin(point, plugin, profile);
       }
     }
-    // Of the old scoring plugins only one was a default.
+    // Only one of the old scoring plugins was a default.
     if (least_disabled_ && !profile.strategy.has_value())
       profile.Disable("score", std::string(kFit));
     const auto least = strategy_args_.find("NodeResourcesLeastAllocated");

@@ -13,7 +13,7 @@
 namespace berth {
 namespace {
 
-// Of a subrequest, which has no admin access.
+// For a subrequest, which has no admin access.
 bool WantsAdminAccess(const api::DeviceSubRequest&) { return false; }
 bool WantsAdminAccess(const api::ExactDeviceRequest& request) { return request.admin_access(); }
 bool SaysAdminAccess(const api::DeviceSubRequest&) { return false; }

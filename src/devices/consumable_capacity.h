@@ -10,7 +10,7 @@
 
 namespace berth {
 
-// Of each capacity of the device what `requested` comes to: rounded up as the capacity's policy
+// What `requested` comes to for each capacity of the device: rounded up as the capacity's policy
 // says; the policy's default, or all of it, where nothing is requested. Absent if the policy allows
 // no such amount, or the device has no such capacity. As kube-scheduler v1.35
 // consumable_capacity.go.

@@ -24,7 +24,7 @@ namespace {
 
 constexpr int kMostDevices = kMaxDevicesOfClaim;
 
-// Of one type, and with one value. Versions as text.
+// Whether they are of one type, with one value. Versions as text.
 bool AreEqual(const api::DeviceAttribute& a, const api::DeviceAttribute& b) {
   if (a.has_string()) return b.has_string() && a.string() == b.string();
   if (a.has_int_()) return b.has_int_() && a.int_() == b.int_();

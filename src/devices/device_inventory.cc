@@ -28,7 +28,7 @@ using PoolName = std::pair<Symbol, Symbol>;  // driver and name, by text
 constexpr size_t kMostSelectors = 4096;
 constexpr int64_t kMostVerdicts = int64_t{64} << 20;  // bytes
 
-// Of a pool of more slices, all nodes count as affected.
+// If a pool has more slices, all nodes count as affected.
 constexpr size_t kMostListed = 256;
 
 bool RepeatsAName(const std::vector<SlicePtr>& slices) {

@@ -34,7 +34,7 @@ class DeviceWorth {
   bool IsPossible(int device) const;
   // The lower, the sooner the device is to be taken. It is possible.
   int64_t RankOf(int device, const ConsumedCapacity& consumption);
-  // Of `consumption` for a device that is shared.
+  // `consumption` is what is taken if the device is shared.
   void Take(int device, const ConsumedCapacity& consumption);
   void GiveBack(int device, const ConsumedCapacity& consumption);
   // The higher, the better is the node for what was taken of it.

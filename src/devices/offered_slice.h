@@ -75,14 +75,14 @@ class OfferedSlice {
   bool has_binding_conditions() const { return has_binding_conditions_; }
 
   // Whom it is for. `kPerDevice`: its devices say so themselves, with DRAPartitionableDevices;
-  // `kNobody`: they do, but that is off. `kPool`: it has the counters of its pool, for whoever has
-  // devices of the pool.
+  // `kNobody`: they do, but that is off. `kPool`: it has the counters of its pool, for slices that
+  // have devices of the pool.
   enum class For { kNobody, kNode, kAllNodes, kSelectedNodes, kPerDevice, kPool };
   For whom() const { return whom_; }
   Symbol node_name() const { return node_name_; }
-  // Of a slice for selected nodes, or of one whose devices say it: whether any does.
+  // For a slice for selected nodes, or of one whose devices say it: whether any does.
   absl::StatusOr<bool> Selects(Symbol node_name, const LabelSet& labels) const;
-  // Of a slice that is for the node: whether the device is.
+  // For a slice that is for the node: whether the device is.
   bool HasFor(const OfferedDevice& device, Symbol node_name, const LabelSet& labels) const;
 
   // The results of evaluations so far, and how many of them are cached.

@@ -41,7 +41,7 @@ struct AttemptRequest {
   absl::InlinedVector<std::shared_ptr<const PodInfo>, 1> pods;
   // How many of them must be placed for any to be; the rest is placed if there is room.
   int minimum = 1;
-  // Of a group: the same, and what its parts need. By pod: which part it is in, as the quorum
+  // For a group: the same, and what its parts need. By pod: which part it is in, as the quorum
   // counts them; empty if the group has no parts.
   Quorum quorum;
   std::vector<int> parts;
@@ -49,13 +49,13 @@ struct AttemptRequest {
   int64_t work_budget_steps = 0;   // SchedulerOptions; 0 for more than one pod
   int64_t group_search_steps = 0;  // SchedulerOptions
   absl::Time now;                  // of more than one pod: when victims are expected to leave
-  // Of a group that plugins place: the only nodes that count; null: all do.
+  // For a group that plugins place: the only nodes that count; null: all do.
   const NodePlacement* placement = nullptr;
   const PlacementWatch* watch = nullptr;  // null: nobody asks
   bool plans_evictions = true;  // false: the question is what fits beside the pods that are there
 
   int PartOf(size_t pod) const { return parts.empty() ? 0 : parts[pod]; }
-  // Of a group with parts: how many of these pods are in each, as the quorum counts them.
+  // For a group with parts: how many of these pods are in each, as the quorum counts them.
   std::vector<int> CountByPart(const Binder::Members& placed) const;
   // Whether a group, or a single pod, starts with these.
   bool IsReachedBy(const Binder::Members& placed) const {
@@ -82,7 +82,7 @@ struct PodFailure {
   // `message` as values for programs (docs/explained_waiting.md). Pods with the same failure share
   // it.
   WaitingPtr waiting = nullptr;
-  // Of a group's member, while the attempt lasts.
+  // For a group's member, while the attempt lasts.
   bool post_filter_ran = false;  // or there is nothing to ask it
   bool may_fit_later = false;    // beside siblings that are placed after this
   int placed_before = 0;         // how many had been
@@ -113,7 +113,7 @@ struct AttemptResult {
     PostFilterResult result;
   };
   absl::InlinedVector<Plan, 1> plans;
-  // Of a group that gets a reservation: on which nodes, from when.
+  // For a group that gets a reservation: on which nodes, from when.
   std::vector<std::string> reserved_nodes;
   absl::Time reserved_from = absl::InfiniteFuture();
   absl::Time retry_at = absl::InfiniteFuture();  // when time alone may have helped

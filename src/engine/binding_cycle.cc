@@ -121,7 +121,7 @@ WaitingPtr BindingCycle::WhyNotBound(const AssumedPod& placement,
   return std::make_shared<WaitingFor>(std::move(waiting));
 }
 
-// Gives everything back and queues the pod again. Whoever waits for room hears of it.
+// Gives everything back and queues the pod again. Pods that wait for room hear of it.
 void BindingCycle::UndoPlacement(BindingOutcome outcome) {
   AssumedPod& placement = outcome.placement;
   metrics_.BindingEnded(placement, outcome.status);

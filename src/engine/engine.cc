@@ -257,7 +257,7 @@ void Engine::PublishMetrics() {
                    PluginCounters());
 }
 
-// Of all profiles: their plugins follow the same quotas.
+// The figures of all profiles, whose plugins follow the same quotas.
 std::vector<QuotaFigure> Engine::Quotas() {
   std::vector<QuotaFigure> all;
   for (const Framework* framework : profiles_.all()) {

@@ -24,12 +24,12 @@ namespace berth {
 struct NodeExplanation {
   std::string name;
   Status filter;
-  // Of feasible nodes: each plugin's normalised score times its weight, and the sum, in steps of
+  // For feasible nodes: each plugin's normalised score times its weight, and the sum, in steps of
   // 1/score_resolution point.
   std::map<std::string, int64_t> scores;
   std::optional<int64_t> total;
   std::vector<PluginNotes> notes;
-  // Of feasible nodes: what the pod's claims would get that have no devices yet.
+  // For feasible nodes: what the pod's claims would get that have no devices yet.
   std::vector<PlannedAllocation> allocations;
 };
 

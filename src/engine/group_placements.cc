@@ -11,8 +11,8 @@ bool GroupPlacements::Place(const AttemptRequest& request, AttemptResult& result
   if (plugins.placement_generate.empty() || plugins.group == nullptr || request.group.empty()) {
     return false;
   }
-  return PlacementTrial({cluster_, pod_scheduler_, group_scheduler_, room_sums_, check_}, request,
-                        result)
+  return PlacementTrial({cluster_, pod_scheduler_, group_scheduler_, room_sums_, validator_},
+                        request, result)
       .Run();
 }
 

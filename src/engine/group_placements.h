@@ -33,7 +33,7 @@ class GroupPlacements {
   PodScheduler& pod_scheduler_;
   GroupScheduler& group_scheduler_;
   RoomSums room_sums_;
-  PlacementCheck check_;
+  PlacementValidator validator_;
 };
 
 }  // namespace berth

@@ -25,7 +25,7 @@
 
 namespace berth {
 
-bool AreAlike(const PodInfo& a, const PodInfo& b) {
+bool AreEquivalent(const PodInfo& a, const PodInfo& b) {
   return a.SharesSpec(b) && a.priority() == b.priority();
 }
 
@@ -47,7 +47,7 @@ bool MayAnyHelp(const Framework& framework, PodSpan pods) {
   const PostFilterBounds bounds(framework);
   const PodInfo* last = nullptr;
   return absl::c_any_of(pods, [&](const PodPtr& pod) {
-    if (last != nullptr && AreAlike(*pod, *last)) return false;
+    if (last != nullptr && AreEquivalent(*pod, *last)) return false;
     last = pod.get();
     return bounds.MayAnyHelp(*pod);
   });
@@ -63,12 +63,12 @@ PodFailure& FailureOf(const PodPtr& pod, AttemptResult& result) {
 
 }  // namespace
 
-void GroupPreemption::Draft::PlaceWhoFits(absl::Span<const PodPtr> order) {
+void GroupPreemption::Draft::PlaceWithoutEvictions(absl::Span<const PodPtr> order) {
   const PodInfo* rejected = nullptr;  // the last one; nothing but placements has changed since
   for (const PodPtr& pod : order) {
     if (IsEnough()) return;
     const bool is_nominated = !cluster_.nominations().NominatedNode(*pod).empty();
-    if (rejected != nullptr && !is_nominated && AreAlike(*pod, *rejected)) continue;
+    if (rejected != nullptr && !is_nominated && AreEquivalent(*pod, *rejected)) continue;
     const auto outcome =
         pod_scheduler_.PlaceOrPlan(request_, pod, PodScheduler::AskPostFilter::kNo, trial_);
     if (outcome.placed) {
@@ -105,7 +105,7 @@ bool GroupPreemption::Draft::PlaceByEvicting(absl::Span<const PodPtr> order, siz
     if (placed.contains(pod.get())) continue;
     if (this->placed() + left < goal) break;
     --left;
-    if (rejected != nullptr && AreAlike(*pod, *rejected)) continue;
+    if (rejected != nullptr && AreEquivalent(*pod, *rejected)) continue;
     auto outcome = pod_scheduler_.PlaceOrPlan(request_, pod, PodScheduler::AskPostFilter::kYes,
                                               trial_, StillMissing(order, i, placed));
     if (outcome.placed) {
@@ -168,7 +168,7 @@ bool GroupPreemption::Draft::HasEnded(const GroupMembers& group) const {
 // As KEP-5710: higher priority first, then groups, larger ones first, then the earlier start.
 std::vector<std::vector<GroupPreemption::Draft::Victim*>>
 GroupPreemption::Draft::UnitsByImportance() {
-  // Of a group that does not run any more, all go or stay together.
+  // The members of a group that does not run any more go or stay together.
   std::map<absl::string_view, std::vector<Victim*>> of_group;
   std::vector<std::vector<Victim*>> units;
   for (Victim& victim : victims_) {
@@ -218,7 +218,7 @@ bool GroupPreemption::Draft::HoldWithout(absl::Span<Victim* const> unit) {
     const bool beside =
         absl::c_any_of(unit, [&](const Victim* victim) { return victim->node == placement.node; });
     const bool first_of_kind = absl::c_none_of(
-        concerned, [&](const PodPtr& other) { return AreAlike(*other, *placement.pod); });
+        concerned, [&](const PodPtr& other) { return AreEquivalent(*other, *placement.pod); });
     if (beside || first_of_kind) concerned.push_back(placement.pod);
   }
   for (const PodPtr& pod : concerned) {
@@ -245,29 +245,36 @@ bool GroupPreemption::Draft::Spare(absl::Span<Victim* const> unit) {
   return HoldWithout(unit);
 }
 
-// The same with the members anywhere: they are placed anew beside the pods that are back.
-// Everything is as before if they are not whole then.
+// The same with the members anywhere: they are placed anew beside the pods that are back. If they
+// are not whole then, the pods are gone again, and the members wait for PutBack().
 bool GroupPreemption::Draft::SpareByMoving(absl::Span<Victim* const> unit) {
-  std::vector<std::pair<PodPtr, Symbol>> places;
   for (const Binder::Member& member : trial_.placed) {
-    places.emplace_back(member.placement.pod, member.placement.node);
+    places_.emplace_back(member.placement.pod, member.placement.node);
   }
   while (!trial_.placed.empty()) transaction_.TakeBack(trial_.placed.size() - 1);
   for (const Victim* victim : unit) transaction_.Spare(*victim->pod);
-  if (PlaceAnywhere()) return true;
+  if (PlaceAnywhere()) {
+    places_.clear();
+    return true;
+  }
   std::vector<PodPtr> pods;
   for (const Victim* victim : unit) pods.push_back(victim->pod);
   transaction_.Evict(pods);
-  for (const auto& [pod, node] : places) {
+  return false;
+}
+
+void GroupPreemption::Draft::PutBack() {
+  for (const auto& [pod, node] : places_) {
     pod_scheduler_.PlaceOn(request_, pod, cluster_.nodes().FindRow(node), trial_);
   }
-  return false;
+  places_.clear();
 }
 
 bool GroupPreemption::Draft::PlaceAnywhere() {
   if (in_runs_ != nullptr) {
     return PlaceRuns(request_, *in_runs_, cluster_, pod_scheduler_, trial_) == RunsOutcome::kPlaced;
   }
+  if (IsShortBesideNominated(request_, cluster_)) return false;
   if (FindShortage(request_, cluster_.nodes()).has_value()) return false;
   const std::vector<MemberClass> classes = ClassifyMembers(request_, cluster_);
   GroupSpace space(request_, classes, cluster_, pod_scheduler_, trial_);
@@ -293,6 +300,7 @@ bool GroupPreemption::Draft::SpareVictims() {
   constexpr size_t kMostVictims = 16, kMostMembers = 32;
   if (victims_.size() <= kMostVictims && request_.pods.size() <= kMostMembers) {
     spare([this](const std::vector<Victim*>& unit) { return SpareByMoving(unit); });
+    PutBack();
   }
   return IsWhole();
 }
@@ -342,16 +350,18 @@ std::vector<MemberRun> PartsAsRuns(const AttemptRequest& request) {
 }
 
 // Returns whether it is a plan.
-bool GroupPreemption::MakeDraft(const AttemptRequest& request, Way way,
+bool GroupPreemption::MakeDraft(const AttemptRequest& request, DraftOrder draft_order,
                                 const std::vector<MemberRun>& runs, Draft& draft) {
-  if (way == Way::kCheapestRunsFirst || way == Way::kHardestRunsFirst) {
-    const auto run_order = way == Way::kCheapestRunsFirst ? Draft::RunOrder::kCheapestFirst
-                                                          : Draft::RunOrder::kHardestFirst;
+  if (draft_order == DraftOrder::kCheapestRunsFirst ||
+      draft_order == DraftOrder::kHardestRunsFirst) {
+    const auto run_order = draft_order == DraftOrder::kCheapestRunsFirst
+                               ? Draft::RunOrder::kCheapestFirst
+                               : Draft::RunOrder::kHardestFirst;
     return draft.PlaceRunsByEvicting(runs, run_order) && draft.SpareVictims();
   }
   std::vector<PodPtr> order(request.pods.begin(), request.pods.end());
-  if (way == Way::kWhoFitsFirst) {
-    draft.PlaceWhoFits(order);
+  if (draft_order == DraftOrder::kFittingFirst) {
+    draft.PlaceWithoutEvictions(order);
   } else {
     const std::vector<MemberClass> classes = ClassifyMembers(request, cluster_);
     if (classes.size() == 1) return false;
@@ -363,8 +373,9 @@ bool GroupPreemption::MakeDraft(const AttemptRequest& request, Way way,
   return draft.PlaceByEvicting(order) && draft.SpareVictims();
 }
 
-void GroupPreemption::PlanInWays(const AttemptRequest& request, absl::Span<const Way> ways,
-                                 const std::vector<MemberRun>& runs, AttemptResult& result) {
+void GroupPreemption::PlanInOrders(const AttemptRequest& request,
+                                   absl::Span<const DraftOrder> orders,
+                                   const std::vector<MemberRun>& runs, AttemptResult& result) {
   if (request.framework->plugins().post_filter.empty()) return;
   const PodFailure& cause = result.failed.front();
   if (cause.status.IsError()) return;
@@ -376,10 +387,10 @@ void GroupPreemption::PlanInWays(const AttemptRequest& request, absl::Span<const
   });
   absl::Time retry_at = absl::InfiniteFuture();
   int most = 0;
-  for (const Way way : ways) {
+  for (const DraftOrder draft_order : orders) {
     if (!may_help) break;
     Draft draft(request, cluster_, pod_scheduler_);
-    const bool is_plan = MakeDraft(request, way, runs, draft);
+    const bool is_plan = MakeDraft(request, draft_order, runs, draft);
     if (is_plan) draft.Carry(result);
     result.cycles += draft.cycles();
     result.post_filters += draft.post_filters();
@@ -414,18 +425,20 @@ void GroupPreemption::Plan(const AttemptRequest& request, AttemptResult& result)
   // Those that fit first leave the least to be evicted; if they are in the way of the others, the
   // hardest are first.
   if (!request.quorum.has_parts()) {
-    return PlanInWays(request, {Way::kWhoFitsFirst, Way::kHardestFirst}, {}, result);
+    return PlanInOrders(request, {DraftOrder::kFittingFirst, DraftOrder::kHardestFirst}, {},
+                        result);
   }
-  std::vector<Way> ways = {Way::kCheapestRunsFirst, Way::kHardestRunsFirst};
+  std::vector<DraftOrder> orders = {DraftOrder::kCheapestRunsFirst, DraftOrder::kHardestRunsFirst};
   // Where all have to start, members of different parts may take turns.
   const bool all = request.minimum == static_cast<int>(request.pods.size());
-  if (all) ways.push_back(Way::kHardestFirst);
-  PlanInWays(request, ways, PartsAsRuns(request), result);
+  if (all) orders.push_back(DraftOrder::kHardestFirst);
+  PlanInOrders(request, orders, PartsAsRuns(request), result);
 }
 
 void GroupPreemption::PlanRuns(const AttemptRequest& request, const std::vector<MemberRun>& runs,
                                AttemptResult& result) {
-  PlanInWays(request, {Way::kCheapestRunsFirst, Way::kHardestRunsFirst}, runs, result);
+  PlanInOrders(request, {DraftOrder::kCheapestRunsFirst, DraftOrder::kHardestRunsFirst}, runs,
+               result);
 }
 
 }  // namespace berth

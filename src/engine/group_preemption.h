@@ -31,7 +31,7 @@ struct VictimsCost {
                                                     : a.victims < b.victims;
   }
 };
-// Of all plans of an attempt.
+// What all plans of an attempt cost.
 VictimsCost CostOf(const AttemptResult& result);
 
 // A plan is made in a transaction: where a member fits nowhere, PostFilter says whom to evict for
@@ -55,11 +55,16 @@ class GroupPreemption {
  private:
   class Draft;
 
-  enum class Way : uint8_t { kWhoFitsFirst, kHardestFirst, kCheapestRunsFirst, kHardestRunsFirst };
-  bool MakeDraft(const AttemptRequest& request, Way way, const std::vector<MemberRun>& runs,
-                 Draft& draft);
-  void PlanInWays(const AttemptRequest& request, absl::Span<const Way> ways,
-                  const std::vector<MemberRun>& runs, AttemptResult& result);
+  enum class DraftOrder : uint8_t {
+    kFittingFirst,
+    kHardestFirst,
+    kCheapestRunsFirst,
+    kHardestRunsFirst
+  };
+  bool MakeDraft(const AttemptRequest& request, DraftOrder draft_order,
+                 const std::vector<MemberRun>& runs, Draft& draft);
+  void PlanInOrders(const AttemptRequest& request, absl::Span<const DraftOrder> orders,
+                    const std::vector<MemberRun>& runs, AttemptResult& result);
 
   ClusterState& cluster_;
   PodScheduler& pod_scheduler_;

@@ -18,7 +18,7 @@
 namespace berth {
 
 // Pods that differ in nothing that a plan goes by.
-bool AreAlike(const PodInfo& a, const PodInfo& b);
+bool AreEquivalent(const PodInfo& a, const PodInfo& b);
 
 // A plan while it is made: the transaction, and who goes for whom.
 class GroupPreemption::Draft {
@@ -34,7 +34,7 @@ class GroupPreemption::Draft {
   ~Draft() { transaction_.RollBack(); }
 
   // Who fits without evictions has a place, in that order, until the group is whole.
-  void PlaceWhoFits(absl::Span<const PodPtr> order);
+  void PlaceWithoutEvictions(absl::Span<const PodPtr> order);
   // The others, by evictions. Returns whether the group is whole.
   bool PlaceByEvicting(absl::Span<const PodPtr> order) {
     return PlaceByEvicting(order, 0, order.size());
@@ -44,7 +44,7 @@ class GroupPreemption::Draft {
   // `runs` outlives this.
   enum class RunOrder : uint8_t { kCheapestFirst, kHardestFirst };
   bool PlaceRunsByEvicting(const std::vector<MemberRun>& runs, RunOrder order);
-  // Puts back whoever can stay while every member has its place, the most important first.
+  // Puts back each victim that can stay while every member has its place, the most important first.
   // Returns whether the group is whole still.
   bool SpareVictims();
 
@@ -75,7 +75,7 @@ class GroupPreemption::Draft {
   };
 
   bool IsWhole() const { return request_.IsReachedBy(trial_.placed); }
-  // Of a part of a tree: whether its goal is reached; else whether the group is whole.
+  // For a part of a tree: whether its goal is reached; else whether the group is whole.
   bool IsEnough() const { return goal_ < 0 ? IsWhole() : placed() >= goal_; }
   // Members of `order` from `first` to before `end`.
   bool PlaceByEvicting(absl::Span<const PodPtr> order, size_t first, size_t end);
@@ -91,6 +91,7 @@ class GroupPreemption::Draft {
   bool HoldWithout(absl::Span<Victim* const> unit);
   bool SpareByMoving(absl::Span<Victim* const> unit);
   bool PlaceAnywhere();
+  void PutBack();
 
   // --- Runs; positions are those of runs_ ---
   bool PlaceRunsFrom(size_t position, const std::vector<Option>* of_last, size_t last_chosen);
@@ -128,6 +129,8 @@ class GroupPreemption::Draft {
   AttemptResult trial_;
   Transaction transaction_;
   std::vector<Victim> victims_;
+  // Where members were that are taken back while victims are spared by moving them.
+  std::vector<std::pair<PodPtr, Symbol>> places_;
   bool evicts_ = false;
   bool gives_up_ = false;
   absl::Time retry_at_ = absl::InfiniteFuture();

@@ -112,7 +112,7 @@ bool GroupPreemption::Draft::IsLikeTheLast(size_t position) const {
   const Run& last = runs_[position - 1];
   return run.room.of_one_kind() && last.room.of_one_kind() &&
          run.run->minimum == last.run->minimum && run.run->pods.size() == last.run->pods.size() &&
-         AreAlike(*run.run->pods.front(), *last.run->pods.front()) &&
+         AreEquivalent(*run.run->pods.front(), *last.run->pods.front()) &&
          run.run->placements == last.run->placements && run.run->tiers == last.run->tiers;
 }
 
@@ -124,7 +124,7 @@ bool GroupPreemption::Draft::PlaceRunIn(size_t position, const NodePlacement* pl
   goal_ = placed() + goal;
   const Transaction::Savepoint before = transaction_.Save();
   const size_t victims = victims_.size();
-  PlaceWhoFits(pods);
+  PlaceWithoutEvictions(pods);
   bool done = IsEnough() || PlaceByEvicting(order_, run.first, run.first + pods.size());
   if (!done && !run.room.of_one_kind()) {
     RollBackTo(before, victims);

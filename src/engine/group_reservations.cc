@@ -91,9 +91,9 @@ AttemptResult GroupReservations::Run(const AttemptRequest& request) {
 void GroupReservations::Changed(const ClusterChange& change) {
   if (!enabled_) return;
   if (change.type == ClusterChange::Type::kPodAssigned) {
-    run_ends_.Started(*change.change.new_pod, clock_.Now());
+    end_times_.Started(*change.change.new_pod, clock_.Now());
   } else if (change.type == ClusterChange::Type::kPodGone) {
-    run_ends_.Ended(*change.change.old_pod);
+    end_times_.Ended(*change.change.old_pod);
   }
   if (!reservation_.has_value()) return;
   const std::string& group = reservation_->request.group;
@@ -116,11 +116,11 @@ void GroupReservations::Changed(const ClusterChange& change) {
 void GroupReservations::Release() {
   if (!reservation_.has_value()) return;
   reservation_.reset();
-  RetryKept();
+  RetryBlockedPods();
 }
 
-void GroupReservations::RetryKept() {
-  const absl::flat_hash_set<std::string> kept = std::exchange(kept_out_, {});
+void GroupReservations::RetryBlockedPods() {
+  const absl::flat_hash_set<std::string> kept = std::exchange(blocked_pods_, {});
   if (retry_ == nullptr) return;
   // The queue decides in which order they are tried, and does not hear of the others.
   std::vector<absl::string_view> uids(kept.begin(), kept.end());
@@ -155,7 +155,7 @@ AttemptResult GroupReservations::RunBeside(const AttemptRequest& request, absl::
     if (result.yielded) return result;
   }
   entry_scheduler_.Permit(limited, result);
-  if (!result.failed.empty()) TellWhoIsKeptOut(result);
+  if (!result.failed.empty()) ReportBlockedPods(result);
   return result;
 }
 
@@ -183,7 +183,7 @@ bool GroupReservations::HasRoomBeside(const PodInfo& pod, NodeRow row, absl::Tim
   const NodeInfo& node = nodes.node(row);
   std::vector<const PodInfo*> there;
   for (const PodPtr& other : node.pods()) {
-    if (run_ends_.EndOf(*other, now) > reservation_->from) there.push_back(other.get());
+    if (end_times_.EndOf(*other, now) > reservation_->from) there.push_back(other.get());
   }
   for (const Place& place : reservation_->places) {
     if (place.node == node.name()) there.push_back(place.pod.get());
@@ -206,7 +206,7 @@ bool GroupReservations::Holds(const AttemptResult& result, absl::Time now) {
     const NodeRow row = cluster_.nodes().FindRow(node);
     std::vector<PodPtr> gone;
     for (const PodPtr& pod : cluster_.nodes().node(row).pods()) {
-      if (run_ends_.EndOf(*pod, now) <= reservation_->from) gone.push_back(pod);
+      if (end_times_.EndOf(*pod, now) <= reservation_->from) gone.push_back(pod);
     }
     AttemptResult trial;
     Transaction transaction(cluster_, trial.placed);
@@ -222,10 +222,10 @@ bool GroupReservations::Holds(const AttemptResult& result, absl::Time now) {
   return true;
 }
 
-void GroupReservations::TellWhoIsKeptOut(AttemptResult& result) {
+void GroupReservations::ReportBlockedPods(AttemptResult& result) {
   const Symbol plugin = reservation_->request.framework->plugins().group_name;
   for (PodFailure& failure : result.failed) {
-    kept_out_.insert(failure.pod->uid());
+    blocked_pods_.insert(failure.pod->uid());
     if (!absl::c_linear_search(failure.rejecting_plugins, plugin) && !failure.status.IsError()) {
       failure.rejecting_plugins.push_back(plugin);
     }
@@ -282,7 +282,7 @@ void GroupReservations::Consider(const AttemptRequest& request, AttemptResult& r
   if (!keeps) Adopt(*std::move(plan));
   result.reserved_nodes = reservation_->NodeNames();
   result.reserved_from = reservation_->from;
-  result.retry_at = std::max(reservation_->from, now + RunEnds::kOverdue);
+  result.retry_at = std::max(reservation_->from, now + PodEndTimes::kOverdue);
   AddSentence(absl::StrCat("Reserved on ", JoinNodes(result.reserved_nodes), " from ",
                            TimeToString(reservation_->from), "."),
               result.finding);
@@ -292,7 +292,7 @@ void GroupReservations::Adopt(Reservation reservation) {
   const bool moves =
       reservation_.has_value() && reservation_->NodeNames() != reservation.NodeNames();
   reservation_ = std::move(reservation);
-  if (moves) RetryKept();
+  if (moves) RetryBlockedPods();
 }
 
 bool GroupReservations::IsLost(const Reservation& reservation) const {
@@ -307,7 +307,7 @@ GroupReservations::Timeline GroupReservations::MakeTimeline(const std::string& g
   const NodeTable& nodes = cluster_.nodes();
   for (NodeRow row = 0; row < nodes.size(); ++row) {
     for (const PodPtr& pod : nodes.node(row).pods()) {
-      const absl::Time end = run_ends_.EndOf(*pod, now);
+      const absl::Time end = end_times_.EndOf(*pod, now);
       if (end < absl::InfiniteFuture()) {
         if (cluster_.groups().GroupOfPod(pod->uid()) != group) timeline.ends.push_back({end, pod});
       } else {

@@ -21,7 +21,7 @@
 #include "engine/cluster_state.h"
 #include "engine/entry_scheduler.h"
 #include "engine/framework_set.h"
-#include "engine/run_ends.h"
+#include "engine/pod_end_times.h"
 
 namespace berth {
 
@@ -80,7 +80,7 @@ class GroupReservations {
   bool HasRoomBeside(const PodInfo& pod, NodeRow row, absl::Time now) const;
   // Whether the group has its places at its time beside what is placed now.
   bool Holds(const AttemptResult& result, absl::Time now);
-  void TellWhoIsKeptOut(AttemptResult& result);
+  void ReportBlockedPods(AttemptResult& result);
 
   void Consider(const AttemptRequest& request, AttemptResult& result, absl::Time now);
   Timeline MakeTimeline(const std::string& group, absl::Time now) const;
@@ -89,7 +89,7 @@ class GroupReservations {
                                   int& cycles);
   void Adopt(Reservation reservation);
   bool IsLost(const Reservation& reservation) const;
-  void RetryKept();
+  void RetryBlockedPods();
 
   ClusterState& cluster_;
   const FrameworkSet& profiles_;
@@ -97,9 +97,9 @@ class GroupReservations {
   const Clock& clock_;
   const std::function<void(absl::string_view)> retry_;
   bool enabled_ = false;
-  RunEnds run_ends_;
+  PodEndTimes end_times_;
   std::optional<Reservation> reservation_;
-  absl::flat_hash_set<std::string> kept_out_;  // uids
+  absl::flat_hash_set<std::string> blocked_pods_;  // uids
 };
 
 }  // namespace berth

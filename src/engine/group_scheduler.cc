@@ -16,7 +16,7 @@
 namespace berth {
 namespace {
 
-// Of each part as many first as its minimum takes, then the others; as they are queued.
+// First as many of each part as its minimum takes, then the others; as they are queued.
 MemberOrder MinimaFirst(const AttemptRequest& request) {
   MemberOrder first, then;
   std::vector<int> counts(request.quorum.counts(), 0);
@@ -58,7 +58,7 @@ struct GroupScheduler::ClassFailures {
 };
 
 void GroupScheduler::Place(const AttemptRequest& request, AttemptResult& result) {
-  // If it takes one pod only, whoever fits is found at once.
+  // If it takes one pod only, a pod that fits is found at once.
   const bool as_a_whole = request.minimum > 1 || request.quorum.has_parts();
   // They may go where room was made for them: not as they would one by one.
   const bool is_nominated =

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
@@ -21,28 +22,30 @@ namespace berth {
 namespace {
 
 // Members that request the same.
-struct Alike {
+struct RequestKind {
   const std::shared_ptr<const PodInfo>* pod;
   int members = 0;
+  int32_t highest_priority = 0;
   std::optional<PodNeed> need = std::nullopt;
 };
-using AlikeMembers = absl::InlinedVector<Alike, 4>;
+using RequestKinds = absl::InlinedVector<RequestKind, 4>;
 
-// Of groups with more kinds of members sums say too little to be worth the time.
+// If a group has more kinds of members, sums say too little to be worth the time.
 constexpr size_t kMostKinds = 8;
 
-AlikeMembers FindAlike(const AttemptRequest& request) {
-  AlikeMembers kinds;
+RequestKinds FindAlike(const AttemptRequest& request) {
+  RequestKinds kinds;
   for (const auto& pod : request.pods) {
-    const auto known = std::find_if(kinds.begin(), kinds.end(), [&](const Alike& kind) {
+    const auto known = std::find_if(kinds.begin(), kinds.end(), [&](const RequestKind& kind) {
       return pod->SharesSpec(**kind.pod) || pod->requests() == (*kind.pod)->requests();
     });
     if (known != kinds.end()) {
       ++known->members;
+      known->highest_priority = std::max(known->highest_priority, pod->priority());
     } else if (kinds.size() == kMostKinds) {
       return {};
     } else {
-      kinds.push_back({&pod, 1});
+      kinds.push_back({&pod, 1, pod->priority()});
     }
   }
   return kinds;
@@ -71,12 +74,12 @@ int64_t AmountOf(const NeededResources& needed, ResourceId resource) {
 }
 
 // The members with the smallest requests together, against all that is free.
-std::optional<GroupShortage> CompareSums(const AlikeMembers& kinds, int minimum,
+std::optional<GroupShortage> CompareSums(const RequestKinds& kinds, int minimum,
                                          const NodeTable& nodes) {
-  for (const Alike& kind : kinds) {
+  for (const RequestKind& kind : kinds) {
     for (const auto& [resource, ignored] : kind.need->needed.requests) {
       std::vector<std::pair<int64_t, int>> amounts;  // each, of so many members
-      for (const Alike& other : kinds) {
+      for (const RequestKind& other : kinds) {
         amounts.emplace_back(AmountOf(other.need->needed, resource), other.members);
       }
       std::sort(amounts.begin(), amounts.end());
@@ -138,10 +141,10 @@ std::optional<PodNeed> FindNeed(const Framework& framework, const NodeTable& nod
 
 std::optional<GroupShortage> FindShortage(const AttemptRequest& request, const NodeTable& nodes) {
   if (nodes.size() == 0) return std::nullopt;  // cycles have a word for that
-  AlikeMembers kinds = FindAlike(request);
+  RequestKinds kinds = FindAlike(request);
   const int members = static_cast<int>(request.pods.size());
   bool all_known = !kinds.empty();
-  for (Alike& kind : kinds) {
+  for (RequestKind& kind : kinds) {
     kind.need = FindNeed(*request.framework, nodes, **kind.pod);
     all_known = all_known && kind.need.has_value();
     const int least = request.minimum - (members - kind.members);
@@ -172,6 +175,39 @@ std::optional<GroupShortage> FindShortage(const AttemptRequest& request, const N
   }
   if (!all_known || kinds.size() < 2) return std::nullopt;
   return CompareSums(kinds, request.minimum, nodes);
+}
+
+RoomBesideNominated::RoomBesideNominated(const AttemptRequest& request, const ClusterState& cluster)
+    : request_(request),
+      nodes_(cluster.nodes()),
+      nominated_(request.framework->nomination_filter().Nominated(nodes_)) {
+  if (nominated_.rows().empty()) return;
+  for (const auto& pod : request.pods) {
+    const std::string node = cluster.nominations().NominatedNode(*pod);
+    const NodeRow row = node.empty() ? -1 : nodes_.FindRow(Symbol::Intern(node));
+    if (row >= 0) own_rows_.push_back(row);
+  }
+}
+
+int64_t RoomBesideNominated::For(const NeededResources& needed, int32_t priority,
+                                 int64_t enough) const {
+  const int64_t room = RoomFor(request_, needed, nodes_, enough);
+  // Sums of some nodes leave out what is held: those nodes mostly are few.
+  if (room < enough || request_.placement != nullptr || nominated_.rows().empty()) return room;
+  const int64_t held = HeldRoom(needed, nodes_, nominated_, priority, own_rows_);
+  return held == 0 ? room : Room(needed, nodes_, SaturatingAdd(enough, held)) - held;
+}
+
+bool IsShortBesideNominated(const AttemptRequest& request, const ClusterState& cluster) {
+  const NodeTable& nodes = cluster.nodes();
+  const RoomBesideNominated room(request, cluster);
+  const int members = static_cast<int>(request.pods.size());
+  return absl::c_any_of(FindAlike(request), [&](const RequestKind& kind) {
+    const int least = request.minimum - (members - kind.members);
+    if (least <= 0) return false;
+    const std::optional<PodNeed> need = FindNeed(*request.framework, nodes, **kind.pod);
+    return need.has_value() && room.For(need->needed, kind.highest_priority, least) < least;
+  });
 }
 
 namespace {

@@ -8,10 +8,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "berth/incremental/resource_filter.h"
 #include "engine/attempt.h"
 #include "engine/cluster_state.h"
+#include "framework/nominated_rows.h"
 
 namespace berth {
 
@@ -38,8 +40,25 @@ std::optional<PodNeed> FindNeed(const Framework& framework, const NodeTable& nod
 // little.
 std::optional<GroupShortage> FindShortage(const AttemptRequest& request, const NodeTable& nodes);
 
+// How many pods of at least `priority` that need so much have room where the request allows, at
+// most, beside what is held for pods nominated by others. Counts no further than `enough`.
+class RoomBesideNominated {
+ public:
+  RoomBesideNominated(const AttemptRequest& request, const ClusterState& cluster);
+  int64_t For(const NeededResources& needed, int32_t priority, int64_t enough) const;
+
+ private:
+  const AttemptRequest& request_;
+  const NodeTable& nodes_;
+  const NominatedRows& nominated_;
+  std::vector<NodeRow> own_rows_;  // where members are nominated to
+};
+
+// Whether FindShortage() would find one if nominated pods ran.
+bool IsShortBesideNominated(const AttemptRequest& request, const ClusterState& cluster);
+
 // Why a member does not fit once as many as have room are placed, as a cycle would say it then, but
-// without placing them. Of a shortage of members that are all alike. Absent if other filters have
+// without placing them. For a shortage of members that are all alike. Absent if other filters have
 // more to say than that: then cycles must tell.
 std::optional<PodFailure> ExplainShortage(const AttemptRequest& request,
                                           const GroupShortage& shortage,

@@ -70,10 +70,9 @@ bool GroupSpace::IsEnough(absl::Span<const int> placed) const {
 int GroupSpace::Room(int pod_class, int enough) {
   const std::optional<PodNeed>& need = needs_[pod_class];
   if (!need.has_value()) return enough;
-  const NodeTable& nodes = cluster_.nodes();
-  return static_cast<int>(request_.placement == nullptr
-                              ? berth::Room(need->needed, nodes, enough)
-                              : berth::Room(need->needed, nodes, request_.placement->rows, enough));
+  const int32_t priority = members_[pod_class].pods.front()->priority();
+  return static_cast<int>(
+      RoomBesideNominated(request_, cluster_).For(need->needed, priority, enough));
 }
 
 }  // namespace berth

@@ -75,7 +75,7 @@ void Inbox::Stop() {
   arrived_.SignalAll();
 }
 
-// Whoever sees that it is stopped may destroy it: Stop() has to be through by then.
+// A thread that sees that it is stopped may destroy it: Stop() has to be through by then.
 bool Inbox::stopped() const {
   if (!stopped_) return false;
   MutexLock lock(mutex_);

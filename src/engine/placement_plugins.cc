@@ -64,12 +64,12 @@ PlacementTiers Intersected(const PlacementTiers& a, const PlacementTiers& b) {
   return both;
 }
 
-bool IsSound(const NodePlacement& placement, int rows) {
+bool IsValid(const NodePlacement& placement, int rows) {
   const std::vector<NodeRow>& of = placement.rows;
   return !of.empty() && of.front() >= 0 && of.back() < rows &&
          std::adjacent_find(of.begin(), of.end(), std::greater_equal<>()) == of.end() &&
          std::all_of(placement.parts.begin(), placement.parts.end(), [&](const auto& part) {
-           return part != nullptr && part->parts.empty() && IsSound(*part, rows);
+           return part != nullptr && part->parts.empty() && IsValid(*part, rows);
          });
 }
 
@@ -92,22 +92,22 @@ PlacementTiers Within(const NodePlacement& placement, const PlacementTiers& tier
   return within;
 }
 
-Status PlacementCheck::Check(const PlacementTiers& tiers, const NodeTable& nodes) {
+Status PlacementValidator::Validate(const PlacementTiers& tiers, const NodeTable& nodes) {
   constexpr size_t kMostRemembered = 32;
-  if (rows_ != nodes.size() || sound_.size() > kMostRemembered) sound_.clear();
+  if (rows_ != nodes.size() || valid_.size() > kMostRemembered) valid_.clear();
   rows_ = nodes.size();
   for (const auto& tier : tiers) {
-    if (std::find(sound_.begin(), sound_.end(), tier) != sound_.end()) continue;
-    const bool is_sound =
+    if (std::find(valid_.begin(), valid_.end(), tier) != valid_.end()) continue;
+    const bool is_valid =
         tier != nullptr &&
         std::all_of(tier->placements.begin(), tier->placements.end(),
-                    [&](const auto& one) { return one != nullptr && IsSound(*one, rows_); });
-    if (!is_sound) {
+                    [&](const auto& one) { return one != nullptr && IsValid(*one, rows_); });
+    if (!is_valid) {
       return Status::Error(
           "a PlacementGenerate plugin named a placement without nodes, with nodes that do not "
           "exist, or not in the order of the table");
     }
-    sound_.push_back(tier);
+    valid_.push_back(tier);
   }
   return Status::Success();
 }

@@ -19,14 +19,14 @@ Status RunPlacementGenerate(const Framework& framework, const PlacementGroup& gr
 // What is left of the tiers' placements on these nodes.
 PlacementTiers Within(const NodePlacement& placement, const PlacementTiers& tiers);
 // Makes sure that plugins named nodes that there are; remembers what it has seen.
-class PlacementCheck {
+class PlacementValidator {
  public:
   // Success, or an Error.
-  Status Check(const PlacementTiers& tiers, const NodeTable& nodes);
+  Status Validate(const PlacementTiers& tiers, const NodeTable& nodes);
 
  private:
   int rows_ = -1;  // of the table that the tiers were checked against
-  std::vector<std::shared_ptr<const PlacementTier>> sound_;
+  std::vector<std::shared_ptr<const PlacementTier>> valid_;
 };
 // Success, Wait, or the first rejection or Error.
 Status RunPlacementFeasible(const Framework& framework, const PlacementGroup& group,

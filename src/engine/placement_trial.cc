@@ -21,7 +21,7 @@ PlacementTrial::PlacementTrial(const Context& context, const AttemptRequest& req
       pod_scheduler_(context.pod_scheduler),
       group_scheduler_(context.group_scheduler),
       room_sums_(context.room_sums),
-      check_(context.check),
+      validator_(context.validator),
       request_(request),
       result_(result),
       scoped_(request) {
@@ -82,7 +82,7 @@ bool PlacementTrial::Generate() {
     if (!member.node_name.empty()) assigned_nodes_.push_back(Symbol::Intern(member.node_name));
   }
   Status status = RunPlacementGenerate(*request_.framework, Group(), cluster_.nodes(), tiers_);
-  if (status.ok()) status = check_.Check(tiers_, cluster_.nodes());
+  if (status.ok()) status = validator_.Validate(tiers_, cluster_.nodes());
   if (status.ok() && request_.placement != nullptr) tiers_ = Within(*request_.placement, tiers_);
   if (status.ok()) return true;
   PodFailure failure = pod_scheduler_.Refused(request_, request_.pods.front(), status);
@@ -114,7 +114,7 @@ bool PlacementTrial::FindParts() {
     if (parts[i].topology.empty() || parts[i].min_subgroups > 0) continue;
     Status status = RunPlacementGenerate(*request_.framework, Group(static_cast<int>(i)),
                                          cluster_.nodes(), tiers_of_part_[i]);
-    if (status.ok()) status = check_.Check(tiers_of_part_[i], cluster_.nodes());
+    if (status.ok()) status = validator_.Validate(tiers_of_part_[i], cluster_.nodes());
     if (!status.ok()) {  // nowhere
       tiers_of_part_[i] = {std::make_shared<const PlacementTier>()};
     }
@@ -126,7 +126,7 @@ bool PlacementTrial::FindParts() {
 void PlacementTrial::FindKinds() {
   constexpr size_t kMostKinds = 8;  // of more the sums are not worth their time
   for (const PodPtr& pod : request_.pods) {
-    const auto known = absl::c_find_if(kinds_, [&](const Alike& kind) {
+    const auto known = absl::c_find_if(kinds_, [&](const RequestKind& kind) {
       return pod->SharesSpec(**kind.pod) || pod->requests() == (*kind.pod)->requests();
     });
     if (known != kinds_.end()) {
@@ -136,24 +136,24 @@ void PlacementTrial::FindKinds() {
     }
   }
   for (size_t i = 0; i < kinds_.size() && i < kMostKinds; ++i) {
-    Alike& kind = kinds_[i];
+    RequestKind& kind = kinds_[i];
     kind.need = FindNeed(*request_.framework, cluster_.nodes(), **kind.pod);
     if (kind.need.has_value()) kind.room = &room_sums_.For(kind.need->needed, cluster_.nodes());
   }
 }
 
-double PlacementTrial::RoomOf(const Alike& kind, const NodePlacement& placement) const {
+double PlacementTrial::RoomOf(const RequestKind& kind, const NodePlacement& placement) const {
   double room = 0;
   for (const NodeRow row : placement.rows) room += kind.room->by_row[row];
   return room;
 }
 
-// Of the placement of that position.
+// What is known of the placement of that position.
 PlacementTrial::Candidate PlacementTrial::Judge(const std::shared_ptr<const PlacementTier>& tier,
                                                 size_t position) const {
   const NodePlacement& placement = *tier->placements[position];
   Candidate candidate{tier.get(), &placement};
-  for (const Alike& kind : kinds_) {
+  for (const RequestKind& kind : kinds_) {
     if (kind.room == nullptr) {
       candidate.most += kind.members;
       continue;
@@ -339,7 +339,7 @@ std::vector<MemberRun> PlacementTrial::EvenRuns(const NodePlacement& placement) 
     if (few == parts.size()) return runs;
     room += parts[few].first;
   }
-  // Of those that have room for an even share the tightest; else the largest there are.
+  // The tightest of those that have room for an even share; else the largest there are.
   const int share = (members + static_cast<int>(few) - 1) / static_cast<int>(few);
   const auto enough = absl::c_find_if(parts, [&](const auto& part) { return part.first < share; });
   const size_t with_room = static_cast<size_t>(enough - parts.begin());

@@ -35,7 +35,7 @@ class PlacementTrial : private PlacementWatch {
     PodScheduler& pod_scheduler;
     GroupScheduler& group_scheduler;
     RoomSums& room_sums;
-    PlacementCheck& check;
+    PlacementValidator& validator;
   };
   // All outlive this. Fills `result`, but for Permit.
   PlacementTrial(const Context& context, const AttemptRequest& request, AttemptResult& result);
@@ -45,7 +45,7 @@ class PlacementTrial : private PlacementWatch {
 
  private:
   // Members that request the same.
-  struct Alike {
+  struct RequestKind {
     const std::shared_ptr<const PodInfo>* pod;
     int members = 0;
     std::optional<PodNeed> need = std::nullopt;
@@ -70,7 +70,7 @@ class PlacementTrial : private PlacementWatch {
   bool FindParts();
   void FindKinds();
   Candidate Judge(const std::shared_ptr<const PlacementTier>& tier, size_t position) const;
-  double RoomOf(const Alike& kind, const NodePlacement& placement) const;
+  double RoomOf(const RequestKind& kind, const NodePlacement& placement) const;
   std::vector<Candidate> Candidates(const std::shared_ptr<const PlacementTier>& tier,
                                     int want) const;
   // As far as is known by now.
@@ -107,7 +107,7 @@ class PlacementTrial : private PlacementWatch {
   PodScheduler& pod_scheduler_;
   GroupScheduler& group_scheduler_;
   RoomSums& room_sums_;
-  PlacementCheck& check_;
+  PlacementValidator& validator_;
   const AttemptRequest& request_;
   AttemptResult& result_;
   AttemptRequest scoped_;
@@ -118,7 +118,7 @@ class PlacementTrial : private PlacementWatch {
   std::vector<PlacementTiers> tiers_of_part_;  // of subgroups with wishes of their own, or empty
   PlacementTiers tiers_;
   std::vector<NodeRow> nominated_;
-  std::vector<Alike> kinds_;
+  std::vector<RequestKind> kinds_;
   // How many members found a place where it was tried; and the same of all that was tried before.
   absl::flat_hash_map<const NodePlacement*, int> placed_in_, most_seen_;
   bool all_tried_ = true;  // where sums do not prove that there is none, no place exists

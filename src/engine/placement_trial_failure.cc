@@ -15,8 +15,8 @@ namespace {
 
 // The cheapest of so many plans is good enough.
 constexpr int kMostPlans = 4;
-// Of placements where pods of a lower priority do not take enough room. More would make room by
-// chance only.
+// So many placements where pods of a lower priority do not take enough room. More would make room
+// by chance only.
 constexpr size_t kMostOthersToEvictIn = 8;
 
 std::string AmountText(absl::string_view resource, int64_t amount) {
@@ -30,7 +30,7 @@ std::string AmountText(absl::string_view resource, int64_t amount) {
 // say otherwise who can go.
 bool PlacementTrial::WouldHaveRoom(const NodePlacement& placement, int32_t below) const {
   int64_t room = 0;
-  for (const Alike& kind : kinds_) {
+  for (const RequestKind& kind : kinds_) {
     room += kind.need.has_value() ? RoomWithoutPodsBelow(kind.need->needed, cluster_.nodes(),
                                                          placement.rows, below, kind.members)
                                   : kind.members;
@@ -206,7 +206,7 @@ void PlacementTrial::Explain(const Candidate& best, AttemptResult& other) const 
     other.finding = finding;
   }
   int64_t everywhere = 0;
-  for (const Alike& kind : kinds_) {
+  for (const RequestKind& kind : kinds_) {
     double room = kind.need.has_value() ? 0 : kind.members;
     if (kind.room != nullptr) {
       for (const double on_row : kind.room->by_row) room += on_row;

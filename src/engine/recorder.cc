@@ -24,7 +24,7 @@ void Recorder::Failed(const PodFailure& failure) {
   const absl::string_view reason = failure.status.IsRejected() ? "Unschedulable" : "SchedulerError";
   std::string said = absl::StrCat(reason, ": ", failure.message);
   if (nominated_node.has_value()) absl::StrAppend(&said, " -> ", *nominated_node);
-  std::string& last = *said_.FindOrAdd(failure.pod->identity()).first;
+  std::string& last = *last_written_.FindOrAdd(failure.pod->identity()).first;
   if (last == said) return;
   last = std::move(said);
 

@@ -32,7 +32,7 @@ class Recorder {
 
   // The pod is not pending any more: forgets what was said of it, and what was to be said.
   void Forget(const Identity& pod) {
-    said_.Erase(pod);
+    last_written_.Erase(pod);
     patches_.Drop(pod);
   }
 
@@ -40,7 +40,7 @@ class Recorder {
   Cluster& cluster_;
   PendingPatches patches_;
   // What was written last of each pending pod, so that only what is new is written.
-  IdentityMap<std::string, ByUid> said_;
+  IdentityMap<std::string, ByUid> last_written_;
 };
 
 }  // namespace berth

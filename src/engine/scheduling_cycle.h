@@ -42,7 +42,7 @@ class SchedulingCycle {
                   const std::shared_ptr<const PodInfo>& pod, const NodeTable& nodes,
                   const Nominator& nominator, int percentage);
 
-  // Of all evaluations since the start.
+  // Counts all evaluations since the start.
   NodeEvaluator::Counters counters() const;
 
  private:

@@ -94,7 +94,7 @@ class VerdictStatuses final : public StatusColumns {
   const NodeVerdicts& verdicts_;
   const Status& excluded_;                // of the nodes that PreFilter excluded
   const ExtenderStatuses* by_extenders_;  // of rows that extenders rejected; null: there are none
-  // Of the groups that were read so far.
+  // The groups that were read so far.
   mutable std::vector<Status> status_of_group_;
   mutable absl::flat_hash_map<uint32_t, int> group_of_;  // by rejector, code and reason id
   mutable uint32_t last_key_ = 0;
@@ -172,7 +172,7 @@ std::string PreFilterFailureMessage(int node_count, absl::string_view pre_filter
 std::string FilterFailureMessage(int node_count, const ReasonCounts& reasons,
                                  absl::string_view post_filter_message);
 
-// Of a pod that Reserve or Permit rejected on its node: a FitError over that one node.
+// The text for a pod that Reserve or Permit rejected on its node: a FitError over that one node.
 std::string RefusalMessage(const Status& status);
 
 }  // namespace berth

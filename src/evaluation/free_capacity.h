@@ -26,8 +26,8 @@ class FreeColumn {
   const int64_t* used_;
 };
 
-// Of which resource, where which filter plugin rejects, by its index; and how much of it is too
-// little.
+// The resource, the index of the filter plugin that rejects for want of it, and how much of it is
+// too little.
 struct FreeCapacityQuestion {
   std::string resource;
   uint8_t rejector = NodeVerdicts::kNoRejector;
@@ -41,7 +41,7 @@ struct FreeCapacity {
 FreeCapacity MeasureFreeCapacity(const FreeCapacityQuestion& question, const NodeTable& nodes,
                                  const NodeVerdicts& verdicts);
 
-// Of amounts that users write: of many nodes more than int64 holds.
+// For sums of amounts that users write: over many nodes they may be more than int64 holds.
 int64_t ClampToInt64(__int128 sum);
 
 }  // namespace berth

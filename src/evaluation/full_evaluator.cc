@@ -49,7 +49,7 @@ Evaluation FullEvaluator::EvaluateRows(const EvaluationRequest& request,
   return evaluation;
 }
 
-// Of feasible_.
+// Scores the rows of feasible_.
 void FullEvaluator::FindBest(const EvaluationRequest& request, Evaluation& evaluation) {
   const bool score =
       feasible_.size() > 1 || (request.state.for_explanation() && !feasible_.empty());

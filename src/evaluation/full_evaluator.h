@@ -55,7 +55,7 @@ class FullEvaluator final : public NodeEvaluator {
   const int filter_block_size_;
   int next_start_ = 0;  // where a partial search begins, rotating over the nodes
   int64_t unconfirmed_ = 0;
-  // Of the last Evaluate().
+  // As of the last Evaluate().
   std::vector<NodeRow> rows_;  // to be filtered, in search order
   NodeVerdicts verdicts_;
   std::vector<NodeRow> feasible_;

@@ -10,7 +10,7 @@
 
 namespace berth {
 
-// Of the loop's thread, once it has begun.
+// Belongs to the loop's thread once it has begun.
 class ExtenderClient::Exchange final : public HttpReceiver,
                                        public std::enable_shared_from_this<Exchange> {
  public:
@@ -57,7 +57,7 @@ class ExtenderClient::Exchange final : public HttpReceiver,
   void End(absl::StatusOr<std::string> result) {
     ended_ = true;
     result_.set_value(std::move(result));
-    // Whoever has called this uses it still.
+    // The caller uses it still.
     client_.loop_.RunAt(MonotonicNow(), [&client = client_, self = shared_from_this()] {
       client.exchanges_.erase(self);
     });

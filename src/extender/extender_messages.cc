@@ -117,7 +117,7 @@ absl::Status ReadNodeNames(Value names, std::vector<std::string>& nodes) {
   return absl::OkStatus();
 }
 
-// Of each node the name counts.
+// Only the name of each node counts.
 absl::Status ReadNodeList(Value list, std::vector<std::string>& nodes) {
   const absl::StatusOr<Members> members = Members::Of(list, "Nodes");
   if (!members.ok()) return members.status();

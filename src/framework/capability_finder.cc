@@ -107,6 +107,7 @@ void CapabilityFinder::CheckGroupPoints(int index) {
 void CapabilityFinder::FindScoreExtensions() {
   for (Hook<ScorePlugin>& hook : plugins_.score) {
     hook.extensions = plugins_.As<const ScoreExtensions>(hook.index);
+    hook.uniform = plugins_.As<const UniformScorePlugin>(hook.index);
   }
 }
 

@@ -86,19 +86,19 @@ DomainThreshold DomainRules::ThresholdOf(const Rule& rule) const {
   DomainThreshold threshold = {.without_key = rule.without_key};
   switch (limit.kind_) {
     case Limit::kAtMost:
-      threshold.most = limit.pods_;
+      threshold.max_pods = limit.pods_;
       threshold.above_max = rule.otherwise;
       break;
     case Limit::kAtMostAboveMinimum:
-      threshold.most =
+      threshold.max_pods =
           limit.pods_ + (rule.minimum.domains < limit.min_domains_ ? 0 : Minimum(rule));
       threshold.above_max = rule.otherwise;
       break;
     case Limit::kAtLeastOne:
-      threshold.others = rule.otherwise;
+      threshold.up_to_max = rule.otherwise;
       break;
     case Limit::kAtLeastOneOrFirst:
-      threshold.others = MayBeFirst() ? uint8_t{0} : rule.otherwise;
+      threshold.up_to_max = MayBeFirst() ? uint8_t{0} : rule.otherwise;
       break;
   }
   return threshold;
@@ -113,11 +113,11 @@ DomainThreshold DomainRules::ThresholdOf(const Rule& rule) const {
 // - AtLeastOneOrFirst: the same, and when the last pod of all has left, the pod is the first.
 DomainDistance DomainRules::DistanceOf(const Rule& rule) const {
   const DomainThreshold threshold = ThresholdOf(rule);
-  DomainDistance distance = {.most = threshold.most,
+  DomainDistance distance = {.max_pods = threshold.max_pods,
                              .without_key = threshold.without_key != 0 ? -1 : 0};
   const Limit limit = rule.limit.kind_;
-  if (limit == Limit::kAtLeastOne || limit == Limit::kAtLeastOneOrFirst) distance.most = -1;
-  if (limit == Limit::kAtLeastOneOrFirst) distance.whole = rule.total;
+  if (limit == Limit::kAtLeastOne || limit == Limit::kAtLeastOneOrFirst) distance.max_pods = -1;
+  if (limit == Limit::kAtLeastOneOrFirst) distance.all_pods = rule.total;
   return distance;
 }
 

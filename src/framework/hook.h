@@ -10,6 +10,7 @@
 namespace berth {
 
 class ScoreExtensions;
+class UniformScorePlugin;
 
 // A plugin at one extension point of this profile.
 template <class P>
@@ -21,6 +22,7 @@ struct Hook {
   int64_t weight = 0;
   int64_t resolution = 1;
   const ScoreExtensions* extensions = nullptr;  // null: it does not normalize
+  const UniformScorePlugin* uniform = nullptr;  // null: it is none
 };
 
 // Plugins of a profile, as bits by Hook::index.

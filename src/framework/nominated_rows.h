@@ -73,7 +73,7 @@ class NominatedRows {
 
   absl::Span<const NodeRow> rows() const { return rows_; }  // in no order
   bool contains(NodeRow row) const { return place_of_[row] >= 0; }
-  // Of a row that it contains.
+  // For a row that it contains.
   const NominatedPodsOfRow& at(NodeRow row) const { return pods_[place_of_[row]]; }
 
   // What is read of one row after the other, in columns, by place: a number of rows(), or kNone.

@@ -78,7 +78,7 @@ Status NominationFilter::RunFilterWithNominatedPods(const CycleState& state, con
 
 NominationFilter::RowsByNomination NominationFilter::SplitByNomination(
     const PodInfo& pod, const NodeTable& nodes, absl::Span<const NodeRow> rows) const {
-  if (RowsWithNominatedPods(nodes).empty()) return {{}, rows};
+  if (Nominated(nodes).rows().empty()) return {{}, rows};
   const NodeRow own_row = NominatedRowOf(pod, nodes);
   const int32_t* const highest_priority = nominated_rows_.highest_priority().data();
   const auto has_one = [&](NodeRow row) {
@@ -147,7 +147,7 @@ Status NominationFilter::FilterRowsWithNominations(const CycleState& state, cons
   return FilterOneOfEachShortage(state, pod, nodes, first, verdicts);
 }
 
-// Filters the candidates of `verdicts` one by one. Of those that have the same shortage beside
+// Filters the candidates of `verdicts` one by one. For those that have the same shortage beside
 // their nominated pods one is filtered for all.
 Status NominationFilter::FilterOneOfEachShortage(const CycleState& state, const PodInfo& pod,
                                                  const NodeTable& nodes,

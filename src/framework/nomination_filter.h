@@ -42,10 +42,10 @@ class NominationFilter {
                                          NodeVerdicts& verdicts,
                                          PluginMask only = kAllPlugins) const;
 
-  // The rows that pods are nominated to, in no order. Valid until the next call.
-  absl::Span<const NodeRow> RowsWithNominatedPods(const NodeTable& nodes) const {
+  // Where pods are nominated to now. Valid until the next call.
+  const NominatedRows& Nominated(const NodeTable& nodes) const {
     nominated_rows_.CatchUp(nodes, plugins_.handle.nominator());
-    return nominated_rows_.rows();
+    return nominated_rows_;
   }
   // Parts `rows` into those with nominated pods that count for `pod`, and the others.
   // Valid until the next call.

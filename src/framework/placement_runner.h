@@ -34,7 +34,7 @@ class PlacementRunner {
       : plugins_(plugins), extenders_(extenders) {}
 
   Status RunReserve(CycleState& state, const PodInfo& pod, absl::string_view node_name) const;
-  // Of all Reserve plugins, the last one first.
+  // Calls all Reserve plugins, the last one first.
   void RunUnreserve(CycleState& state, const PodInfo& pod, absl::string_view node_name) const;
   PermitOutcome RunPermit(CycleState& state, const PodInfo& pod, absl::string_view node_name) const;
   // Skip if no PreBind plugin has anything to do.

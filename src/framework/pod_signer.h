@@ -33,7 +33,7 @@ class PodSigner {
 
   // What the verdicts and scores of `plugins` depend on.
   Aspects DependenciesOf(PluginMask plugins) const;
-  // Of the Filter plugin of that index in ProfilePlugins::filter.
+  // For the Filter plugin of that index in ProfilePlugins::filter.
   Aspects DependenciesOfFilter(size_t filter) const { return plugins_.signers[filter].depends_on; }
 
  private:

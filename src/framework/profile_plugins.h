@@ -38,6 +38,7 @@
 #include "berth/incremental/resource_filter.h"
 #include "berth/incremental/selective_filter.h"
 #include "berth/incremental/sign.h"
+#include "berth/incremental/uniform_score.h"
 #include "framework/fault_log.h"
 #include "framework/hook.h"
 #include "framework/plugin_calls.h"

@@ -3,6 +3,7 @@
 #ifndef BERTH_SRC_FRAMEWORK_RUNNING_GROUPS_H_
 #define BERTH_SRC_FRAMEWORK_RUNNING_GROUPS_H_
 
+#include <cstdint>
 #include <optional>
 
 #include "berth/extensions/group.h"
@@ -20,6 +21,8 @@ class RunningGroups {
   virtual const GroupMembers* GroupWith(const PodInfo& pod) const = 0;
   // The spec of a group, by its plugin; absent if the plugin does not know it.
   virtual std::optional<GroupSpec> SpecOf(const GroupMembers& group) const = 0;
+  // Grows with every change of any member.
+  virtual uint64_t version() const = 0;
 };
 
 }  // namespace berth

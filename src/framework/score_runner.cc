@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "berth/check.h"
 #include "berth/columns/vector_clones.h"
+#include "berth/incremental/uniform_score.h"
 
 namespace berth {
 namespace {
@@ -17,6 +18,7 @@ constexpr PluginPoint kPreScore{"PreScore", Codes(Code::kSkip),
                                 "running PreScore plugin \"$0\": $1"};
 constexpr PluginPoint kScore{"Score", Codes(),
                              "running Score plugins: plugin \"$0\" failed with: $1"};
+constexpr absl::string_view kUniformScore = "UniformScore";
 constexpr PluginPoint kNormalizeScores{
     "NormalizeScores", Codes(),
     "running Normalize on Score plugins: plugin \"$0\" failed with: $1"};
@@ -162,24 +164,47 @@ Status ScoreRunner::RunScore(const CycleState& state, const PodInfo& pod, const 
   std::fill(totals.begin(), totals.end(), 0);
   if (by_plugin != nullptr) by_plugin->clear();
   if (rows.empty()) return Status::Success();
+  int64_t of_all = 0;
   CallTimer timer(plugins_.fault_log);
   for (const Hook<ScorePlugin>& hook : plugins_.score) {
     if (state.skips().score & MaskOf(hook)) continue;
-    scores_.assign(rows.size(), 0);  // a plugin that forgets a row must not see another's score
     timer.Start();
-    Status status = RunScorePlugin(hook, state, pod, nodes, rows, absl::MakeSpan(scores_));
+    const std::optional<int64_t> uniform = UniformScore(hook, state, pod, nodes);
+    // A plugin that forgets a row must not see another's score.
+    scores_.assign(uniform.has_value() ? 1 : rows.size(), uniform.value_or(0));
+    Status status;
+    if (!uniform.has_value()) {
+      status = RunScorePlugin(hook, state, pod, nodes, rows, absl::MakeSpan(scores_));
+    }
     timer.Lap(hook.name, kScore.name);
     if (!status.ok()) return status;
     timer.Start();
-    status = Normalize(hook, state, pod, rows, absl::MakeSpan(scores_));
+    status = Normalize(hook, state, pod, rows.first(scores_.size()), absl::MakeSpan(scores_));
     timer.Lap(hook.name, kNormalizeScores.name);
     if (!status.ok()) return status;
-    if (!AddScores(hook, scores_, totals)) return CheckScores(hook, scores_);
+    if (uniform.has_value()) {
+      if (!AddScores(hook, scores_, absl::MakeSpan(&of_all, 1))) return CheckScores(hook, scores_);
+    } else {
+      if (!AddScores(hook, scores_, totals)) return CheckScores(hook, scores_);
+    }
     if (by_plugin == nullptr) continue;
+    scores_.resize(rows.size(), scores_.front());
     by_plugin->push_back({hook.name, scores_});
     for (int64_t& score : by_plugin->back().weighted) score *= ScoreFactor(hook);
   }
+  for (int64_t& total : totals) total += of_all;
   return Status::Success();
+}
+
+std::optional<int64_t> ScoreRunner::UniformScore(const Hook<ScorePlugin>& hook,
+                                                 const CycleState& state, const PodInfo& pod,
+                                                 const NodeTable& nodes) const {
+  std::optional<int64_t> score;
+  if (hook.uniform == nullptr) return score;
+  // One that throws is asked about each node.
+  plugins_.calls.GuardedVoid(kUniformScore, hook.name,
+                             [&] { score = hook.uniform->UniformScore(state, pod, nodes); });
+  return score;
 }
 
 Status ScoreRunner::RunScorePlugin(const Hook<ScorePlugin>& hook, const CycleState& state,

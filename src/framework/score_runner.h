@@ -4,6 +4,7 @@
 #define BERTH_SRC_FRAMEWORK_SCORE_RUNNER_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -50,6 +51,10 @@ class ScoreRunner {
   Status RunScorePlugin(const Hook<ScorePlugin>& hook, const CycleState& state, const PodInfo& pod,
                         const NodeTable& nodes, absl::Span<const NodeRow> rows,
                         absl::Span<int64_t> raw) const;
+  // The score of all nodes, if it is the same and the plugin says so (uniform_score.h); then
+  // RunNormalizeScores() of one of them counts for all.
+  std::optional<int64_t> UniformScore(const Hook<ScorePlugin>& hook, const CycleState& state,
+                                      const PodInfo& pod, const NodeTable& nodes) const;
   Status RunNormalizeScores(const Hook<ScorePlugin>& hook, const CycleState& state,
                             const PodInfo& pod, absl::Span<const NodeRow> rows,
                             absl::Span<int64_t> scores) const;

@@ -95,6 +95,7 @@ std::vector<std::string> GroupIndex::SetPod(std::shared_ptr<const PodInfo> pod) 
 
   if (const Place* const place = places_.Find(*pod->identity()); place != nullptr) {
     Group& group = *place->group;
+    ++version_;
     changed.emplace_back(group.name());
     if (name == changed.front()) {
       group.SetPod(place->position, std::move(pod), key_);
@@ -106,6 +107,7 @@ std::vector<std::string> GroupIndex::SetPod(std::shared_ptr<const PodInfo> pod) 
   if (!name.has_value()) return changed;
   std::unique_ptr<Group>& group = groups_[*name];
   if (group == nullptr) group = std::make_unique<Group>(this, *name);
+  ++version_;
   const int position = group->Add(pod, key_, std::move(assumed_node));
   *places_.FindOrAdd(pod->identity()).first = Place{group.get(), position};
   changed.push_back(*std::move(name));
@@ -122,6 +124,7 @@ std::optional<std::string> GroupIndex::RemovePod(UidRef pod) {
 
 void GroupIndex::Remove(UidRef pod, Place place) {
   Group* const group = place.group;
+  ++version_;
   group->Remove(place.position);
   places_.Erase(pod);
   if (group->empty()) groups_.erase(std::string(group->name()));
@@ -129,7 +132,9 @@ void GroupIndex::Remove(UidRef pod, Place place) {
 
 void GroupIndex::Assume(UidRef pod, absl::string_view node_name) {
   const Place* const place = places_.Find(pod);
-  if (place != nullptr) place->group->SetNode(place->position, node_name);
+  if (place == nullptr) return;
+  ++version_;
+  place->group->SetNode(place->position, node_name);
 }
 
 void GroupIndex::Forget(UidRef pod) {
@@ -137,6 +142,7 @@ void GroupIndex::Forget(UidRef pod) {
   if (place == nullptr) return;
   // The watch may have shown it with a node in the meantime; that counts.
   Group& group = *place->group;
+  ++version_;
   group.SetNode(place->position, group.pod(place->position).node_name());
 }
 

@@ -59,6 +59,7 @@ class GroupIndex final : public Groups, public RunningGroups {
   bool empty() const override { return groups_.empty(); }
   const GroupMembers* GroupWith(const PodInfo& pod) const override;
   std::optional<GroupSpec> SpecOf(const GroupMembers& group) const override;
+  uint64_t version() const override { return version_; }
   // All groups that have members, by name.
   std::vector<const GroupMembers*> All() const;
   // The group the pod is in; absent if none.
@@ -79,9 +80,10 @@ class GroupIndex final : public Groups, public RunningGroups {
   const AppendDeclaration declare_;
   MemberKindKey key_;  // of the pod at hand; keeps its memory
   uint64_t kind_versions_ = 0;
+  uint64_t version_ = 0;
   absl::flat_hash_map<std::string, std::unique_ptr<Group>> groups_;
   IdentityMap<Place, ByUid> places_;
-  // Of those that succeeded, by uid: their group; and how many there are of each.
+  // The group of each pod that succeeded, by uid; and how many each group has.
   absl::flat_hash_map<std::string, std::string> group_of_succeeded_;
   absl::flat_hash_map<std::string, int> succeeded_;
 };

@@ -292,7 +292,7 @@ class YamlWriter {
     ++comments_;
     Comment(indent, text);
   }
-  // Of whatever was in the files only printable ASCII gets into a comment, so that it stays one.
+  // Only printable ASCII of what was in the files gets into a comment, so that it stays one.
   void Comment(int indent, absl::string_view text) {
     std::string line;
     const auto flush = [&] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is imported, whoever wrote it: quotas to be, and what is to be said of them.
+// What is imported, from whichever scheduler's files: quotas to be, and what is to be said of them.
 #ifndef BERTH_SRC_IMPORT_IMPORTED_QUOTA_H_
 #define BERTH_SRC_IMPORT_IMPORTED_QUOTA_H_
 

@@ -30,7 +30,7 @@ constexpr absl::Duration kTellAgain = absl::Minutes(1);
 // Beyond that calls wait for each other. libcurl opens another connection for what is more than 100
 // streams, until the server has told it its limit; watches are streams, too.
 constexpr int kMaxCallsUnderWay = 64;
-// Of kLow one call in so many is sent while others wait.
+// One in so many calls of kLow is sent while others wait.
 constexpr int kLowShare = 8;
 enum Line : size_t { kStreams, kUsualCalls, kLowCalls };
 constexpr size_t kMaxErrorBytes = 1 << 20;  // of an answer that is no success
@@ -476,7 +476,7 @@ void ApiClient::RetryOrFail(Request& request, const FailedTry& failed, absl::Sta
       credentials_end_ = absl::InfinitePast();
     return Prepare(request);
   }
-  // Whoever follows a stream decides about it.
+  // The owner of the stream decides about it.
   if (request.stream != nullptr || !MayRetry(request.what.repeatable, failed)) {
     if (!failed.refusal.has_value()) {
       // Nobody knows.

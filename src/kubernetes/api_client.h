@@ -47,7 +47,7 @@ struct ApiRequest {
   // turn: as with client-go, waiting for the rate limiter is no part of it. Whatever ended there
   // unsent would only be asked for again.
   absl::Duration timeout = absl::Seconds(30);
-  // Of a stream, from its beginning to its end.
+  // A stream's state, from its beginning to its end.
   absl::Duration stream_timeout = absl::InfiniteDuration();
 };
 
@@ -166,7 +166,7 @@ class ApiClient {
   std::atomic<RequestId> next_request_ = 1;
   std::atomic<bool> stopping_ = false;
 
-  // Of the loop's thread.
+  // For the loop's thread alone.
   RateLimiter limiter_;
   std::mt19937_64 random_;
   std::map<RequestId, std::unique_ptr<Request>>

@@ -32,13 +32,14 @@ struct ApiError {
   static std::optional<ApiError> Of(const absl::Status& status);
 };
 
-// Of the answer with this code and body, a metav1.Status in either form, or text of a proxy.
+// The error of the answer with this code and body: a metav1.Status in either form, or text of a
+// proxy.
 ApiError ParseApiError(int code, absl::string_view content_type, absl::string_view body);
 // How long to wait after a refusal that names so many seconds, in a header or a body: two minutes
 // at most, as what is a mistake in between would stop a watch for years. Absent if it names none.
 std::optional<absl::Duration> RetryAfter(int64_t seconds);
 ApiError ToApiError(const kubernetes_wire::Status& status);
-// Of a metav1.Status in JSON.
+// The error of a metav1.Status in JSON.
 ApiError ToApiError(Value status);
 
 }  // namespace berth

@@ -148,7 +148,7 @@ void EventRecorder::Enqueue(const Key& key, Series& series, bool create) {
   ++unfinished_;
 }
 
-// Of one of those that are unfinished.
+// Ends one of those that are unfinished.
 void EventRecorder::End() {
   MutexLock lock(mutex_);
   if (--unfinished_ == 0) {

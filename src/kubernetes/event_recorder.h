@@ -61,7 +61,7 @@ class EventRecorder {
   // Returns when everything is written or given up, or after `timeout`.
   void Flush(absl::Duration timeout);
 
-  // Of a process that ends.
+  // For a process that ends.
   void LiftRateLimit() { client_.LiftRateLimit(); }
 
   int64_t dropped() const;  // since too many waited
@@ -136,7 +136,7 @@ class EventRecorder {
   int64_t dropped_ ABSL_GUARDED_BY(mutex_) = 0;
   bool dropping_ ABSL_GUARDED_BY(mutex_) = false;
 
-  // Of the client's thread.
+  // For the client's thread alone.
   absl::flat_hash_map<Key, Series> series_;
   absl::Time last_first_ = absl::InfinitePast();  // no two events have the same name
   std::deque<Write> ready_;

@@ -24,7 +24,7 @@ class VolcanoPodGroupStatus;
 // The pods of a group that the watch of a scheduler shows: those that have not ended.
 struct LivingPods {
   int assigned = 0, running = 0;
-  // Of the first by name that could not be scheduled; empty: none says so.
+  // What is said of the first by name that could not be scheduled; empty: none says so.
   std::string reason, message;
 };
 

@@ -323,7 +323,7 @@ absl::Status GroupStatuses::Write(const Dirty& dirty) {
   return update.has_value() ? server_.update(*update) : absl::OkStatus();
 }
 
-// Of all groups that are there at first, at once.
+// Reads all groups that are there at first, at once.
 absl::Status GroupStatuses::AskForPast() {
   if (has_asked_for_past_) return absl::OkStatus();
   const absl::StatusOr<std::vector<Object>> ended = server_.list_ended(nullptr, "0");
@@ -342,7 +342,7 @@ absl::Status GroupStatuses::AskForPast() {
   return absl::OkStatus();
 }
 
-// Of those that are gone few are asked for by name, which costs the server least; many by the
+// If few are gone, they are asked for by name, which costs the server least; if many, by the
 // group's label.
 absl::Status GroupStatuses::AskForEnded(const std::string& key) {
   IdentityPtr who;

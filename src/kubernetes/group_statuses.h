@@ -101,7 +101,7 @@ class GroupStatuses final : public WatchSink {
     };
     std::map<std::string, Sum> sums;
   };
-  // Of a pod of a group, or one that runs.
+  // What is known of a pod of a group, or of one that runs.
   struct KnownPod {
     std::string group;                              // its key; empty: none
     std::shared_ptr<const PodShape> running_shape;  // null: it does not run

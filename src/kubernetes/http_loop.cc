@@ -84,7 +84,7 @@ void SetPem(CURL* handle, CURLoption option, const std::string& pem) {
   Set(handle, option, &blob);
 }
 
-// Of either family; 0 if it has none.
+// The port of an address of either family; 0 if it has none.
 int LocalPort(curl_socket_t socket) {
   sockaddr_storage address = {};
   socklen_t size = sizeof(address);
@@ -179,7 +179,7 @@ class HttpLoop::Multi {
     idle_.pop_back();
     return easy;
   }
-  // Of a transfer that has ended well.
+  // For a transfer that has ended well.
   void Keep(std::unique_ptr<Easy> easy) {
     if (idle_.size() < kMostIdleHandles) idle_.push_back(std::move(easy));
   }
@@ -306,7 +306,7 @@ int HttpLoop::Easy::OnSocket(void* self, curl_socket_t socket, curlsocktype) {
   return CURL_SOCKOPT_OK;
 }
 
-// Of a connection, which lives longer than the transfer that made it.
+// For a connection, which lives longer than the transfer that made it.
 int HttpLoop::Easy::CloseSocket(void* multi, curl_socket_t socket) {
   static_cast<Multi*>(multi)->sockets().erase(socket);
   return close(socket);

@@ -18,7 +18,7 @@ namespace berth {
 // an object is set only if it has changed, never to a state older than the one it has, and an
 // object that took the name of another is preceded by the end of that one.
 //
-// It shares the objects with whoever got them, and has about 130 bytes of its own for each.
+// It shares the objects with the receivers of events, and has about 130 bytes of its own for each.
 class KnownObjects {
  public:
   // How old a list may be.

@@ -59,7 +59,7 @@ class KubernetesCluster final : public Cluster {
   absl::Status Edit(const ObjectEdit& edit) override;
   void Record(RecordedEvent event) override;
 
-  // Of a process that ends: bindings that wait for their turn are sent as fast as the server takes
+  // For a process that ends: bindings that wait for their turn are sent as fast as the server takes
   // them, and so are events.
   void LiftRateLimits();
 
@@ -92,7 +92,7 @@ class KubernetesCluster final : public Cluster {
   StatusPatches status_patches_;
   EventRecorder events_;
   ApiClient client_;
-  // Of statuses of groups, which must not take the rate of bindings; as a controller has its own.
+  // For statuses of groups, which must not take the rate of bindings; as a controller has its own.
   ApiClient status_client_;
   GroupStatuses group_statuses_;
   const bool keep_group_statuses_;

@@ -14,7 +14,7 @@
 
 namespace berth {
 
-// Of the protobuf form: an envelope with a PodList or the like in it. A list of 150,000 pods that
+// For the protobuf form: an envelope with a PodList or the like in it. A list of 150,000 pods that
 // comes in one piece is read while it comes, and never in memory as a whole.
 class ListFrames {
  public:
@@ -25,7 +25,7 @@ class ListFrames {
   // Whether the whole list was there.
   bool AtEnd() const { return place_ == Place::kBehindList && rest_.empty(); }
 
-  // Of what has come so far.
+  // Counts what has come so far.
   const std::string& resource_version() const { return resource_version_; }
   const std::string& continue_token() const { return continue_; }
 

@@ -48,7 +48,7 @@ void RenameTokenVolume(api::PodSpec& spec) {
   }
 }
 
-// Of a message that was read as far as `problem` says.
+// For a message that was read as far as `problem` says.
 ServedObject Serve(Kind kind, std::shared_ptr<google::protobuf::Message> message,
                    absl::Status problem) {
   api::ObjectMeta& meta = MutableObjectMetaOf(kind, *message);

@@ -41,7 +41,7 @@ enum class WatchEventType : uint8_t { kAdded, kModified, kDeleted, kBookmark, kE
 struct ServedEvent {
   WatchEventType type;
   ServedObject object;  // of a bookmark only its resource_version
-  // Of a bookmark: what existed when the watch began has been sent.
+  // For a bookmark: what existed when the watch began has been sent.
   bool ends_initial_events = false;
   absl::Status error;  // of kError
 };

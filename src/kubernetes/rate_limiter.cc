@@ -7,7 +7,7 @@
 namespace berth {
 namespace {
 
-// Of a token: what is lost by rounding between NextToken() and Take().
+// Parts of a token: what is lost by rounding between NextToken() and Take().
 constexpr double kRounding = 1e-6;
 
 }  // namespace

@@ -19,12 +19,12 @@ namespace {
 constexpr BackoffLimits kRetries = {.first = absl::Milliseconds(800),
                                     .longest = absl::Seconds(30),
                                     .forgotten_after = absl::Minutes(2)};
-// Of a server that fails, or cuts what it has begun: when it is back, work is to go on soon.
+// For a server that fails, or cuts what it has begun: when it is back, work is to go on soon.
 constexpr BackoffLimits kFailures = {.first = absl::Milliseconds(800),
                                      .longest = absl::Seconds(10),
                                      .forgotten_after = absl::Minutes(2)};
-// Of a server that does not answer. It costs it nothing to be asked, and when it is back, work goes
-// on the sooner.
+// For a server that does not answer. It costs it nothing to be asked, and when it is back, work
+// goes on the sooner.
 constexpr BackoffLimits kReconnects = {.first = absl::Milliseconds(800),
                                        .longest = absl::Seconds(5),
                                        .forgotten_after = absl::Minutes(2)};
@@ -43,7 +43,8 @@ constexpr size_t kMaxJsonListBytes = size_t{1} << 30;
 // kube-scheduler v1.35 pkg/scheduler/scheduler.go NewInformerFactory.
 constexpr char kPodsThatRun[] = "status.phase!=Succeeded,status.phase!=Failed";
 
-// Of the server, whose cache has not come that far, or whose data are older than they were.
+// An answer of the server whose cache has not come that far, or whose data are older than they
+// were.
 bool IsTooNew(const ApiError& error) {
   return absl::StrContains(error.message, "Too large resource version");
 }

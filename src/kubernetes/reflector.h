@@ -104,7 +104,7 @@ class Reflector {
   absl::Status trouble_;
   absl::Time list_began_ = absl::InfinitePast();  // of the last one, or of none that was refused
 
-  // Of the round of listing and watching.
+  // During a round of listing and watching.
   bool listed_ = false;   // what is known is what there was at `version_`
   std::string version_;   // the newest that was seen; if not listed_, a list must not be older
   bool expired_ = false;  // `version_` is of no use to the server
@@ -112,7 +112,7 @@ class Reflector {
   bool whole_ = false;    // list all at once: pages expire
   std::string continue_;  // the next page
 
-  // Of the request.
+  // For the request.
   Doing doing_ = Doing::kListing;
   std::string target_;
   absl::Time began_;

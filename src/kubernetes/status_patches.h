@@ -53,7 +53,7 @@ class StatusPatches {
 
   // The pod is given a node: what was to be said of it without one would undo what the API server
   // says then. Returns when no change is under way; those that wait, and those that come, are
-  // dropped. Of pods that were closed very long ago it is forgotten.
+  // dropped. It is forgotten for pods that were closed very long ago.
   void Close(const Identity& pod);
   // It was not given one after all.
   void Open(const Identity& pod);

@@ -38,7 +38,7 @@ class WatchSet::Session : public std::enable_shared_from_this<Session> {
 
  private:
   class Follower;
-  // Of a kind.
+  // What is known of a kind.
   struct Said {
     absl::StatusCode trouble = absl::StatusCode::kOk;  // the last one
     absl::Time when = absl::InfinitePast();

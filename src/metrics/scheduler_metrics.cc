@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names, texts and buckets. Those of kube-scheduler v1.35 are held against its own by
-// tests/process/scheduler_metrics_test.cc.
+// tests/metrics/scheduler_metrics_test.cc.
 #include "metrics/scheduler_metrics.h"
 
 #include "absl/strings/string_view.h"

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -23,7 +22,7 @@ absl::Time StartTime(const PodInfo& pod) {
   return pod.start_time().value_or(absl::InfiniteFuture());
 }
 
-// Of all victims with the highest priority.
+// The earliest start of all victims with the highest priority.
 int64_t EarliestStartNanos(const PreemptionCandidate& candidate) {
   int32_t highest = std::numeric_limits<int32_t>::min();
   absl::Time earliest = absl::InfiniteFuture();
@@ -70,21 +69,16 @@ CandidateScores DefaultScoresOf(const PreemptionCandidate& candidate) {
           EarliestStartNanos(candidate)};
 }
 
-std::vector<int> BestCandidates(absl::Span<const PreemptionCandidate> candidates,
-                                absl::Span<const PreemptionRules::CandidateScore> scores) {
-  std::vector<int> best(candidates.size());
-  std::iota(best.begin(), best.end(), 0);
-  for (const PreemptionRules::CandidateScore& score : scores) {
-    if (best.size() <= 1) break;
-    std::vector<int> highest;
-    int64_t high_score = std::numeric_limits<int64_t>::min();
-    for (const int i : best) {
-      const int64_t value = score(candidates[i]);
-      if (value > high_score) highest.clear();
-      if (value >= high_score) highest.push_back(i);
-      high_score = std::max(high_score, value);
+std::vector<int> BestOf(absl::Span<const ScoredCandidatePtr> candidates) {
+  std::vector<int> best;
+  for (int i = 0; i < static_cast<int>(candidates.size()); ++i) {
+    if (!best.empty()) {
+      const CandidateScores& scores = candidates[i]->scores;
+      const CandidateScores& high = candidates[best.front()]->scores;
+      if (scores < high) continue;
+      if (scores != high) best.clear();
     }
-    best = std::move(highest);
+    best.push_back(i);
   }
   return best;
 }

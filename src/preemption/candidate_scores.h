@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/types/span.h"
 #include "berth/preemption/preemption.h"
 
 namespace berth {
@@ -28,6 +30,9 @@ int64_t StartNanos(const PodInfo& pod);
 
 // All of DefaultCandidateScores(). The candidate has victims.
 CandidateScores DefaultScoresOf(const PreemptionCandidate& candidate);
+
+// The positions of those with the highest scores, the first score first.
+std::vector<int> BestOf(absl::Span<const ScoredCandidatePtr> candidates);
 
 // What a victim of that priority adds to the third of these, which is the sum's negative.
 // Moved above 0: otherwise few victims of negative priority would lose to many.

@@ -13,7 +13,6 @@
 #include "berth/framework/pod_info.h"
 #include "berth/framework/postfilter.h"
 #include "berth/framework/status.h"
-#include "berth/framework/work_budget.h"
 #include "berth/preemption/preemption.h"
 #include "preemption/candidate_scores.h"
 #include "preemption/followed_budgets.h"
@@ -49,8 +48,12 @@ class CandidateSearch {
  public:
   virtual ~CandidateSearch() = default;
 
-  // Absent if it has yielded: then it is called again for the same pod, and continues.
-  virtual std::optional<SearchResult> Find(const PreemptionQuery& query, WorkBudget& budget) = 0;
+  // Both are absent if they have yielded (CycleState::work_budget()): then they are called again
+  // for the same pod, and continue.
+  virtual std::optional<SearchResult> Find(const PreemptionQuery& query) = 0;
+  // Dry-runs each of these potential nodes: the candidates, in the order of `rows`.
+  virtual std::optional<std::vector<ScoredCandidatePtr>> DryRunAll(
+      const PreemptionQuery& query, absl::Span<const NodeRow> rows) = 0;
 };
 
 }  // namespace berth

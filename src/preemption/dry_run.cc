@@ -22,7 +22,7 @@ void DryRun::Copy() {
 }
 
 Status DryRun::Remove(const PodInfo& victim) {
-  steps_ += kStepsOfMove;
+  original_state_.work_budget().Spend(kStepsOfMove);
   Copy();
   if (!node_->RemovePod(victim)) {
     return Status::Error(absl::StrCat("no corresponding pod ", victim.key(), " in pods of node ",
@@ -32,7 +32,7 @@ Status DryRun::Remove(const PodInfo& victim) {
 }
 
 Status DryRun::Add(const std::shared_ptr<const PodInfo>& victim) {
-  steps_ += kStepsOfMove;
+  original_state_.work_budget().Spend(kStepsOfMove);
   Copy();
   node_->AddPod(victim);
   return AsError(handle_.RunPreFilterExtensionAddPod(*state_, pod_, *victim, *node_));

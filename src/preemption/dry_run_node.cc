@@ -37,6 +37,7 @@ Status NoVictims(const PreemptionRules& rules, const NodeInfo* node, const PodIn
 
 DryRunResult DryRunNode(Handle& handle, const PreemptionQuery& query, NodeRow row) {
   const NodeInfo& node = handle.nodes().node(row);
+  query.state.work_budget().Spend(kStepsOfRun + static_cast<int64_t>(node.pods().size()) / 4);
   DryRun run(handle, query.state, query.pod, node);
   if (query.spare_groups != nullptr) {
     run.Spare([&query](const PodInfo& pod) { return query.spare_groups->TakesOthers(pod); });
@@ -47,7 +48,6 @@ DryRunResult DryRunNode(Handle& handle, const PreemptionQuery& query, NodeRow ro
   DryRunResult result;
   result.failure = SelectVictims(run, query, candidate);
   result.retry_time = run.retry_time();
-  result.steps = kStepsOfRun + static_cast<int64_t>(node.pods().size()) / 4 + run.steps();
   if (result.failure.ok()) {
     scored->scores = ScoresOf(candidate, query);
     result.candidate = std::move(scored);

@@ -17,10 +17,10 @@ struct DryRunResult {
   Status failure;                // then why
   bool no_victims = false;       // `failure` is NoVictimsReason(): no pod may be evicted
   absl::Time retry_time = absl::InfiniteFuture();  // DryRun::retry_time()
-  int64_t steps = 0;                               // that it took, see WorkBudget
 };
 
 // Asks the rules which pods they would evict from the node of that row, and scores the candidate.
+// Spends the budget of the attempt.
 DryRunResult DryRunNode(Handle& handle, const PreemptionQuery& query, NodeRow row);
 
 // By the scores of the query.

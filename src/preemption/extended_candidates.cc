@@ -96,7 +96,7 @@ bool ExtendersPreempt(const Handle& handle, const PodInfo& pod) {
   });
 }
 
-bool ExtendersDecide(const Handle& handle, const PodInfo& pod) {
+bool AnyExtenderInterested(const Handle& handle, const PodInfo& pod) {
   return absl::c_any_of(handle.extenders(),
                         [&](const auto& extender) { return extender->IsInterested(pod); });
 }

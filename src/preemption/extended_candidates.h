@@ -14,7 +14,7 @@ namespace berth {
 bool ExtendersPreempt(const Handle& handle, const PodInfo& pod);
 // Whether any extender is interested in it: then nodes may be rejected for reasons that a dry run
 // does not see.
-bool ExtendersDecide(const Handle& handle, const PodInfo& pod);
+bool AnyExtenderInterested(const Handle& handle, const PodInfo& pod);
 
 // kube-scheduler v1.35 preemption.go callExtenders: asks one after another, each about the
 // candidates and victims that those before it left. Success, or the Error of the first that fails

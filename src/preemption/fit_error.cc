@@ -13,8 +13,6 @@ namespace berth {
 namespace {
 
 constexpr absl::string_view kNotHelpful = "Preemption is not helpful for scheduling";
-// Of more nodes without victims none is named.
-constexpr int kMostNamed = 64;
 
 }  // namespace
 

@@ -12,7 +12,7 @@
 
 namespace berth {
 
-std::optional<SearchResult> FullSearch::Find(const PreemptionQuery& query, WorkBudget&) {
+std::optional<SearchResult> FullSearch::Find(const PreemptionQuery& query) {
   const std::vector<NodeRow> nodes = query.statuses.RowsWith(Code::kUnschedulable);
   const int count = static_cast<int>(nodes.size());
   const bool all = query.scores.empty();
@@ -35,6 +35,16 @@ std::optional<SearchResult> FullSearch::Find(const PreemptionQuery& query, WorkB
   result.candidates = std::move(candidates).Take();
   if (result.candidates.empty()) result.failure = std::move(fit_error).ToStatus();
   return result;
+}
+
+std::optional<std::vector<ScoredCandidatePtr>> FullSearch::DryRunAll(
+    const PreemptionQuery& query, absl::Span<const NodeRow> rows) {
+  std::vector<ScoredCandidatePtr> candidates;
+  for (const NodeRow row : rows) {
+    DryRunResult run = DryRunNode(handle_, query, row);
+    if (run.candidate != nullptr) candidates.push_back(std::move(run.candidate));
+  }
+  return candidates;
 }
 
 }  // namespace berth

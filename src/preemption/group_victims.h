@@ -12,7 +12,7 @@
 
 namespace berth {
 
-// Of a group, members beyond its minimum may be evicted one by one; to evict more is to end the
+// Members of a group beyond its minimum may be evicted one by one; to evict more is to end the
 // group, and then all of it goes. A group with parts, or with DisruptionMode::kAll, has none to
 // spare. Members that are leaving already, or run nowhere, do not count. Scheduling thread.
 class GroupVictims {
@@ -23,6 +23,11 @@ class GroupVictims {
   explicit GroupVictims(const Groups& groups)
       : groups_(dynamic_cast<const RunningGroups*>(&groups)) {}
 
+  // Grows with every change of any member. What plugins say of a group may change with objects,
+  // too.
+  int64_t version() const {
+    return groups_ == nullptr ? 0 : static_cast<int64_t>(groups_->version());
+  }
   bool any_groups() const { return groups_ != nullptr && !groups_->empty(); }
   // Whether the pod alone can go only with its group, which has other members.
   bool TakesOthers(const PodInfo& pod) const;

@@ -9,7 +9,6 @@
 
 #include "absl/algorithm/container.h"
 #include "preemption/candidate_search.h"
-#include "preemption/dry_run_node.h"
 #include "preemption/extended_candidates.h"
 #include "preemption/followed_budgets.h"
 #include "preemption/full_search.h"
@@ -30,45 +29,30 @@ PreemptionRules::Nomination NominationOf(Handle& handle, const PodInfo& pod,
   return {&handle.nodes().node(row), statuses.code(row)};
 }
 
-// The positions of those with the highest scores, the first score first.
-std::vector<int> BestOf(absl::Span<const ScoredCandidatePtr> candidates) {
-  std::vector<int> best;
-  for (int i = 0; i < static_cast<int>(candidates.size()); ++i) {
-    if (!best.empty()) {
-      const CandidateScores& scores = candidates[i]->scores;
-      const CandidateScores& high = candidates[best.front()]->scores;
-      if (scores < high) continue;
-      if (scores != high) best.clear();
-    }
-    best.push_back(i);
-  }
-  return best;
-}
-
 // If the best candidates would end a group, candidates that end none replace them, whatever they
-// score. Of these the best of all nodes counts.
-void PreferWithoutGroups(Handle& handle, const GroupVictims& groups, const PreemptionQuery& query,
-                         std::vector<ScoredCandidatePtr>& candidates) {
+// score. The best of these on all nodes counts. False if the search has yielded.
+bool PreferWithoutGroups(Handle& handle, const GroupVictims& groups, const PreemptionQuery& query,
+                         CandidateSearch& search, std::vector<ScoredCandidatePtr>& candidates) {
   const auto ends_group = [&](const ScoredCandidatePtr& scored) {
     return groups.EndGroup(scored->candidate.victims);
   };
   const std::vector<int> best = BestOf(candidates);
-  if (absl::c_none_of(best, [&](int i) { return ends_group(candidates[i]); })) return;
+  if (absl::c_none_of(best, [&](int i) { return ends_group(candidates[i]); })) return true;
   PreemptionQuery sparing = query;
   sparing.spare_groups = &groups;
-  std::vector<ScoredCandidatePtr> others;
-  for (const NodeRow row : query.statuses.RowsWith(Code::kUnschedulable)) {
-    const bool any_alone = absl::c_any_of(handle.nodes().node(row).pods(), [&](const auto& pod) {
-      return !groups.TakesOthers(*pod);
-    });
-    if (!any_alone) continue;
-    DryRunResult run = DryRunNode(handle, sparing, row);
-    if (run.candidate != nullptr && !ends_group(run.candidate)) {
-      others.push_back(std::move(run.candidate));
-    }
-  }
-  if (!others.empty()) candidates = std::move(others);
+  std::vector<NodeRow> rows = query.statuses.RowsWith(Code::kUnschedulable);
+  std::erase_if(rows, [&](NodeRow row) {
+    return absl::c_all_of(handle.nodes().node(row).pods(),
+                          [&](const auto& pod) { return groups.TakesOthers(*pod); });
+  });
+  std::optional<std::vector<ScoredCandidatePtr>> others = search.DryRunAll(sparing, rows);
+  if (!others.has_value()) return false;
+  std::erase_if(*others, ends_group);
+  if (!others->empty()) candidates = *std::move(others);
+  return true;
 }
+
+Status Yielded() { return Status::Unschedulable("the search for victims has yielded"); }
 
 }  // namespace
 
@@ -115,11 +99,11 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
       .budgets = *parts_->budgets};
   // The pruned search finds the best candidate only, and uses what plugins declared.
   const bool needs_full_search =
-      state.full_evaluation() || !query.scores.empty() || ExtendersDecide(handle_, pod);
+      state.full_evaluation() || !query.scores.empty() || AnyExtenderInterested(handle_, pod);
   CandidateSearch& search =
       needs_full_search ? static_cast<CandidateSearch&>(parts_->full) : parts_->pruned;
-  std::optional<SearchResult> found = search.Find(query, state.work_budget());
-  if (!found.has_value()) return Status::Unschedulable("the search for victims has yielded");
+  std::optional<SearchResult> found = search.Find(query);
+  if (!found.has_value()) return Yielded();
 
   if (found->candidates.empty()) {
     result.retry_at = found->retry_at;
@@ -127,8 +111,9 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
     return std::move(found->failure);
   }
   const GroupVictims groups(handle_.groups());
-  if (groups.any_groups()) {
-    PreferWithoutGroups(handle_, groups, query, found->candidates);
+  if (groups.any_groups() &&
+      !PreferWithoutGroups(handle_, groups, query, search, found->candidates)) {
+    return Yielded();
   }
   if (ExtendersPreempt(handle_, pod)) {
     Status asked = AskExtenders(handle_, query, found->candidates);

@@ -72,7 +72,7 @@ absl::StatusOr<ClientAuthorities> ClientAuthorities::Parse(absl::string_view pem
     return absl::InvalidArgumentError("holds a certificate that cannot be read");
   }
   if (count == 0) return absl::InvalidArgumentError("holds no certificate");
-  // As Go: an authority that is trusted ends the chain, whoever signed it.
+  // As Go: an authority that is trusted ends the chain, whatever signed it.
   X509_STORE_set_flags(store.get(), X509_V_FLAG_PARTIAL_CHAIN);
   return ClientAuthorities(store);
 }

@@ -16,7 +16,7 @@ typedef struct x509_store_st X509_STORE;
 
 namespace berth {
 
-// Of a request, as reviews know it.
+// The user of a request, as reviews know it.
 struct UserInfo {
   std::string name, uid;
   std::vector<std::string> groups;

@@ -12,7 +12,7 @@
 namespace berth {
 namespace {
 
-// Of a query: "+" is a blank. What is no escape is left as it is.
+// Decodes a query: "+" is a blank. What is no escape is left as it is.
 std::string Decoded(absl::string_view text) {
   std::string decoded;
   for (size_t i = 0; i < text.size(); ++i) {

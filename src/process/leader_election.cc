@@ -18,7 +18,7 @@ constexpr int64_t kMostTransitions = std::numeric_limits<int32_t>::max();
 
 int64_t Nanos(absl::Time time) { return absl::ToUnixNanos(time); }
 
-// Rounded up: whoever reads it must not wait for less than it was meant.
+// Rounded up: a reader must not wait for less than it was meant.
 int64_t WholeSeconds(absl::Duration duration) {
   return std::max<int64_t>(1, absl::ToInt64Seconds(absl::Ceil(duration, absl::Seconds(1))));
 }

@@ -32,7 +32,7 @@ struct LeaseRecord {
 };
 
 // The Lease, and the thread on which its answers come. One request at a time; each is answered
-// once, within the time that whoever made it grants.
+// once, within the time that its maker grants.
 class LeaseLock {
  public:
   virtual ~LeaseLock() = default;

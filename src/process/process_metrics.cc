@@ -76,7 +76,7 @@ struct Heap {
   double used = 0, free = 0;  // bytes
 };
 
-// Of gperftools' allocator if the program is linked with it, as the command is; else of the C
+// Asks gperftools' allocator if the program is linked with it, as the command is; else of the C
 // library's.
 Heap ReadHeap() {
   if (MallocExtension_GetNumericProperty == nullptr) {

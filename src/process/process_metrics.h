@@ -19,9 +19,9 @@ class ProcessMetrics {
 
   const MetricList& list() const { return list_; }
 
-  // Of the process, as of now: call it before these are shown.
+  // Reads the process as it is now: call it before these are shown.
   void Refresh();
-  // Of one try of a call: ApiClientOptions::observe.
+  // For one try of a call: ApiClientOptions::observe.
   void ObserveCall(const ApiCallRecord& call);
   // Whether this process holds the lease of that name.
   void SetLeader(const std::string& lease, bool is_leader) {

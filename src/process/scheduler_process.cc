@@ -239,7 +239,7 @@ class SchedulerProcess {
         log_);
   }
 
-  // Of a write that is about to be sent.
+  // For a write that is about to be sent.
   bool MayWrite() const { return election_ == nullptr || election_->Leads(); }
 
   // --- The secure port ---

@@ -23,7 +23,7 @@ class EarlyAttempts {
     began_ = now;
   }
   // The attempt of the entry, which may be any, ended.
-  void EndWell(const QueueEntry& entry) {
+  void Succeed(const QueueEntry& entry) {
     if (entry_ == &entry) entry_ = nullptr;
   }
   void Fail(const QueueEntry& entry, const Clock& clock) {

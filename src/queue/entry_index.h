@@ -57,7 +57,7 @@ class EntryIndex {
     single_pods_.ForEach([&](const Identity&, const QueueEntry& entry) { visit(entry); });
     for (const auto& [key, entry] : groups_) visit(*entry);
   }
-  // Of a pod on its own.
+  // For a pod on its own.
   void Prefetch(const Identity& pod, Fetch what) const { single_pods_.Prefetch(pod, what); }
 
  private:

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "queue/in_flight_events.h"
+#include "queue/stored_event_log.h"
 #include "queue/queue_entry.h"
 
 namespace berth {
@@ -39,14 +39,14 @@ class InFlight {
   }
 
   int size() const { return static_cast<int>(entries_.size()); }
-  const InFlightEvents& events() const { return events_; }
+  const StoredEventLog& events() const { return events_; }
 
  private:
   void Prune() {
     events_.PruneBefore(entries_.empty() ? events_.end() : entries_.front()->first_event);
   }
 
-  InFlightEvents events_;
+  StoredEventLog events_;
   std::vector<QueueEntry*> entries_;  // by order of Pop(); few
 };
 

@@ -14,7 +14,7 @@
 namespace berth {
 
 // Most entries come in the order in which they go, or nearly: those that belong behind all others
-// wait in a line, which costs one comparison an entry; the rest are in a binary heap beside it. An
+// wait in a deque, which costs one comparison an entry; the rest are in a binary heap beside it. An
 // entry is in one of these at most for each kPlace. Holds no ownership.
 template <class Less, int64_t QueueEntry::*kPlace = &QueueEntry::place>
 class OrderedEntries {
@@ -22,21 +22,23 @@ class OrderedEntries {
   explicit OrderedEntries(Less less) : less_(std::move(less)) {}
 
   bool empty() const { return size() == 0; }
-  int size() const { return in_line_ + static_cast<int>(heap_.size()); }
+  int size() const { return in_deque_ + static_cast<int>(heap_.size()); }
   // The least entry.
   QueueEntry& top() const {
-    if (in_line_ == 0) return *heap_.front();
-    if (heap_.empty()) return *line_.front();
-    return less_(*heap_.front(), *line_.front()) ? *heap_.front() : *line_.front();
+    if (in_deque_ == 0) return *heap_.front();
+    if (heap_.empty()) return *deque_.front();
+    return less_(*heap_.front(), *deque_.front()) ? *heap_.front() : *deque_.front();
   }
-  // The one in the line that is `steps` behind its first; null if there is none, or a gap.
-  QueueEntry* Upcoming(size_t steps) const { return steps < line_.size() ? line_[steps] : nullptr; }
-  // Whether the entry, which is one of these, is in the line.
-  static bool IsInLine(const QueueEntry& entry) { return entry.*kPlace < QueueEntry::kNotInList; }
+  // The one in the deque that is `steps` behind its first; null if there is none, or a gap.
+  QueueEntry* Upcoming(size_t steps) const {
+    return steps < deque_.size() ? deque_[steps] : nullptr;
+  }
+  // Whether the entry, which is one of these, is in the deque.
+  static bool IsInDeque(const QueueEntry& entry) { return entry.*kPlace < QueueEntry::kNotInList; }
   // Calls `visit` for every entry, in no order.
   template <class Visit>
   void ForEach(const Visit& visit) const {
-    for (QueueEntry* entry : line_) {
+    for (QueueEntry* entry : deque_) {
       if (entry != nullptr) visit(*entry);
     }
     for (QueueEntry* entry : heap_) visit(*entry);
@@ -44,10 +46,10 @@ class OrderedEntries {
 
   void Push(QueueEntry& entry) {
     BERTH_DCHECK(entry.*kPlace == QueueEntry::kNotInList) << entry.key;
-    if (in_line_ == 0 || !less_(entry, *line_.back())) {
-      entry.*kPlace = InLine(line_begin_ + static_cast<int64_t>(line_.size()));
-      line_.push_back(&entry);
-      ++in_line_;
+    if (in_deque_ == 0 || !less_(entry, *deque_.back())) {
+      entry.*kPlace = DequeIndex(deque_begin_ + static_cast<int64_t>(deque_.size()));
+      deque_.push_back(&entry);
+      ++in_deque_;
     } else {
       heap_.push_back(&entry);
       Up(static_cast<int64_t>(heap_.size()) - 1);
@@ -55,7 +57,7 @@ class OrderedEntries {
   }
   void Remove(QueueEntry& entry) {
     const int64_t place = std::exchange(entry.*kPlace, QueueEntry::kNotInList);
-    if (place < 0) return RemoveFromLine(InLine(place));
+    if (place < 0) return RemoveFromDeque(DequeIndex(place));
     QueueEntry* const last = heap_.back();
     heap_.pop_back();
     if (last == &entry) return;
@@ -74,15 +76,15 @@ class OrderedEntries {
   bool IsConsistent() const {
     const QueueEntry* before = nullptr;
     int found = 0;
-    for (size_t i = 0; i < line_.size(); ++i) {
-      QueueEntry* const entry = line_[i];
+    for (size_t i = 0; i < deque_.size(); ++i) {
+      QueueEntry* const entry = deque_[i];
       if (entry == nullptr) continue;
-      if (InLine(entry->*kPlace) != line_begin_ + static_cast<int64_t>(i)) return false;
+      if (DequeIndex(entry->*kPlace) != deque_begin_ + static_cast<int64_t>(i)) return false;
       if (before != nullptr && less_(*entry, *before)) return false;
       before = entry;
       ++found;
     }
-    if (found != in_line_) return false;
+    if (found != in_deque_) return false;
     for (size_t i = 0; i < heap_.size(); ++i) {
       if (heap_[i]->*kPlace != static_cast<int64_t>(i)) return false;
       if (i > 0 && less_(*heap_[i], *heap_[(i - 1) / 2])) return false;
@@ -91,24 +93,25 @@ class OrderedEntries {
   }
 
  private:
-  // Places in the line are counted from its first entry ever, and noted as -2, -3 ...
-  static int64_t InLine(int64_t place_or_number) { return -2 - place_or_number; }
+  // Places in the deque are counted from its first entry ever, and stored as -2, -3 ...
+  static int64_t DequeIndex(int64_t place_or_number) { return -2 - place_or_number; }
 
-  // Whoever goes out of turn leaves a gap, but never at an end.
-  void RemoveFromLine(int64_t number) {
-    line_[static_cast<size_t>(number - line_begin_)] = nullptr;
-    --in_line_;
-    while (!line_.empty() && line_.back() == nullptr) line_.pop_back();
-    while (!line_.empty() && line_.front() == nullptr) {
-      line_.pop_front();
-      ++line_begin_;
+  // An entry that goes out of turn leaves a gap, but never at an end.
+  void RemoveFromDeque(int64_t number) {
+    deque_[static_cast<size_t>(number - deque_begin_)] = nullptr;
+    --in_deque_;
+    while (!deque_.empty() && deque_.back() == nullptr) deque_.pop_back();
+    while (!deque_.empty() && deque_.front() == nullptr) {
+      deque_.pop_front();
+      ++deque_begin_;
     }
-    if (line_.size() > 2 * static_cast<size_t>(in_line_) + 64) CloseGaps();
+    if (deque_.size() > 2 * static_cast<size_t>(in_deque_) + 64) CloseGaps();
   }
   void CloseGaps() {
-    std::erase(line_, nullptr);
-    line_begin_ = 0;
-    for (size_t i = 0; i < line_.size(); ++i) line_[i]->*kPlace = InLine(static_cast<int64_t>(i));
+    std::erase(deque_, nullptr);
+    deque_begin_ = 0;
+    for (size_t i = 0; i < deque_.size(); ++i)
+      deque_[i]->*kPlace = DequeIndex(static_cast<int64_t>(i));
   }
 
   void Put(int64_t place, QueueEntry* entry) {
@@ -138,9 +141,9 @@ class OrderedEntries {
   }
 
   Less less_;
-  std::deque<QueueEntry*> line_;  // null where somebody went out of turn
-  int64_t line_begin_ = 0;        // the number of its first
-  int in_line_ = 0;               // without the gaps
+  std::deque<QueueEntry*> deque_;  // null where an entry went out of turn
+  int64_t deque_begin_ = 0;        // the number of its first
+  int in_deque_ = 0;               // without the gaps
   std::vector<QueueEntry*> heap_;
 };
 

@@ -23,10 +23,10 @@ struct PendingReport {
   QueueState state;   // kGated for a gated pod of a group that is not
   Status status;      // why; its plugin() is the one that rejected or gates
   int attempts = 0;
-  // Of the last attempt; null before it, or if the pod is gated.
+  // What the last attempt said; null before it, or if the pod is gated.
   std::shared_ptr<const WaitingFor> waiting = nullptr;
   absl::Time backoff_end = absl::InfinitePast();  // of entries in backoff
-  // Of an active entry that a strict line holds back: the group, or else the pod, that failed and
+  // For an active entry that a strict line holds back: the group, or else the pod, that failed and
   // is before it: "namespace/name".
   std::string behind = "";
 };

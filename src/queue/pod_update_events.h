@@ -9,7 +9,7 @@
 
 namespace berth {
 
-// Of one change; mostly it is one.
+// The events of one change; mostly it is one.
 using ClusterEvents = absl::InlinedVector<ClusterEvent, 1>;
 
 // kube-scheduler v1.35 framework/events.go PodSchedulingPropertiesChange: one event a property of

@@ -68,8 +68,8 @@ struct QueueEntry {
   bool has_turn = false;           // it is tried for its `room_line`, and does not wait in it
   static constexpr int64_t kNotInList = -1;
   int64_t place = kNotInList;          // in OrderedEntries
-  int64_t place_in_line = kNotInList;  // the same, in a line of those in backoff (EntryLines)
-  int line = -1;                       // of EntryLines; -1 if it is in none
+  int64_t place_in_line = kNotInList;  // the same, in a line of those in backoff (LinedEntries)
+  int line = -1;                       // of LinedEntries; -1 if it is in none
   uint64_t sequence = 0;               // of when it was queued, tried, or put back; breaks ties
   uint64_t first_event = 0;            // in flight: the first event in the log after Pop
   IdentityPtr pod;                     // of a single pod's

@@ -41,7 +41,7 @@ RequeueStrategy QueueingHints::WorthRequeuing(const QueueEntry& entry, const Clu
 }
 
 RequeueStrategy QueueingHints::WorthAfterFlight(const QueueEntry& entry,
-                                                const InFlightEvents& events) const {
+                                                const StoredEventLog& events) const {
   if (entry.unschedulable_plugins.empty() && entry.pending_plugins.empty()) {
     return RequeueStrategy::kAfterBackoff;
   }

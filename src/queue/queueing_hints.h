@@ -8,7 +8,7 @@
 #include "berth/framework/enqueue.h"
 #include "queue/entry_index.h"
 #include "queue/event_table.h"
-#include "queue/in_flight_events.h"
+#include "queue/stored_event_log.h"
 #include "queue/queue_entry.h"
 
 namespace berth {
@@ -25,11 +25,11 @@ class QueueingHints {
   RequeueStrategy WorthRequeuing(const QueueEntry& entry, const ClusterEvent& event,
                                  const ObjectChange& change) const;
   // The same for everything that happened since Pop(), which is in `events`.
-  RequeueStrategy WorthAfterFlight(const QueueEntry& entry, const InFlightEvents& events) const;
+  RequeueStrategy WorthAfterFlight(const QueueEntry& entry, const StoredEventLog& events) const;
   // Whether its gate is to be asked about a gated member.
   bool MayOpenGate(const QueueEntry& entry, const PendingPod& member, const ClusterEvent& event,
                    const ObjectChange& change) const;
-  // Of an entry that is gated as a whole.
+  // For an entry that is gated as a whole.
   bool GatingPluginWants(const QueueEntry& entry, const ClusterEvent& event,
                          const ObjectChange& change) const;
   // Whether the event might change anything for an entry that waits.

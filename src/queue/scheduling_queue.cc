@@ -240,7 +240,7 @@ const Identity* SchedulingQueue::PrefetchNext(const QueueEntry& in_flight) const
 void SchedulingQueue::Done(const QueueEntry* in_flight) {
   Entry* const entry = in_flight_.Find(in_flight);
   if (entry == nullptr) return;
-  early_.EndWell(*entry);
+  early_.Succeed(*entry);
   turns_.EndTurn(*entry);
   std::vector<PendingPod> strays = entries_.TakeStrayMembers(*entry);
   in_flight_.End(*entry);

@@ -134,7 +134,7 @@ class SubQueues {
   }
   template <class Less>
   void RemoveFrom(OrderedEntries<Less>& entries, QueueEntry& entry) {
-    if (entries.IsInLine(entry)) return entries.Remove(entry);  // which calls no Less
+    if (entries.IsInDeque(entry)) return entries.Remove(entry);  // which calls no Less
     Sort([&] { entries.Remove(entry); });
   }
 
@@ -145,7 +145,7 @@ class SubQueues {
   OrderedEntries<BackoffLess> backoff_;
   OrderedEntries<ErrorBackoffLess> error_backoff_;
   OrderedEntries<UnschedulableLess> unschedulable_;
-  // Of these, those that are tried again at a certain time; by that, then by sequence.
+  // The unschedulable ones that are tried again at a certain time; by that, then by sequence.
   std::map<std::pair<absl::Time, uint64_t>, QueueEntry*> retries_;
   int gated_size_ = 0;
 };

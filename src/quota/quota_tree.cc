@@ -65,7 +65,7 @@ void QuotaTree::FindLines() {
   }
 }
 
-// Whoever is above itself goes below the cluster, and so those below it are somewhere as well.
+// A quota that is above itself goes below the cluster, and so those below it are somewhere as well.
 void QuotaTree::LinkParents() {
   const int count = size();
   for (QuotaId quota = 1; quota < count; ++quota) ids_.try_emplace(specs_[quota].name, quota);

@@ -10,9 +10,9 @@
 
 namespace berth {
 
-// Of the ElasticQuotas and ClusterQuotas among the objects, beside its nodes: limits that
-// contradict each other, parents that do not exist, pods that two quotas select. Each with the
-// place of its quota. Empty without quotas.
+// What is wrong with the ElasticQuotas and ClusterQuotas among the objects, beside its nodes:
+// limits that contradict each other, parents that do not exist, pods that two quotas select. Each
+// with the place of its quota. Empty without quotas.
 Problems CheckQuotasOf(const std::vector<Object>& objects);
 
 }  // namespace berth

@@ -68,7 +68,7 @@ Keys KeysOf(const QuotaTree& tree, QuotaId quota, const TournamentHead& head,
   return keys;
 }
 
-// Of pods of the quota itself, beside its children.
+// What the quota's own pods compete with, beside its children.
 Keys OwnKeysOf(const QuotaTree& tree, QuotaId quota, const TournamentHead& head) {
   Keys keys;
   keys.pod_priority = head.priority;

@@ -46,7 +46,7 @@ bool AssignmentSearch::Extend() {
   std::vector<int> at_most(classes.size());
   if (!HasRoom(at_most)) return false;
 
-  // Of those that only compete, one at a time is enough: the one that has the least room to spare.
+  // One of those that only compete is enough at a time: the one that has the least room to spare.
   int next = -1;
   int least = 0;
   for (int i = 0; i < static_cast<int>(classes.size()); ++i) {

@@ -18,8 +18,8 @@ namespace {
 constexpr int kBlock = 256;
 using Counts = std::array<double, kBlock>;
 
-// Of operands below 2^53 the quotient is rounded right: it is not below a whole number that it
-// reaches. Of larger ones this makes up for what was lost.
+// The quotient of operands below 2^53 is rounded right: it is not below a whole number that it
+// reaches. For larger ones this makes up for what was lost.
 constexpr double kRoundUp = 1 + 4e-16;
 
 BERTH_VECTOR_CLONES
@@ -145,6 +145,31 @@ void RoomByRow(const NeededResources& needed, const NodeTable& nodes, std::vecto
     RoomOfBlock(needed, nodes, first, std::min(kBlock, nodes.size() - first), Beside::kItsPods,
                 room.data() + first);
   }
+}
+
+int64_t HeldRoom(const NeededResources& needed, const NodeTable& nodes,
+                 const NominatedRows& nominated, int32_t priority,
+                 absl::Span<const NodeRow> own_rows) {
+  int64_t held = 0;
+  for (const NodeRow row : nominated.rows()) {
+    const int32_t place = nominated.place(row);
+    if (nominated.lowest_priority()[place] < priority || absl::c_linear_search(own_rows, row)) {
+      continue;
+    }
+    const int64_t places = nodes.allowed_pods()[row] - nodes.pod_count()[row];
+    int64_t without = std::max<int64_t>(0, places);
+    int64_t beside = std::max<int64_t>(0, places - nominated.pod_count()[place]);
+    for (const auto& [resource, amount] : needed.requests) {
+      if (amount <= 0) continue;
+      const int64_t taken = nominated.at(row).requests.Get(resource);
+      const int64_t free = std::max<int64_t>(
+          0, SaturatingSubtract(nodes.allocatable(resource)[row], nodes.requested(resource)[row]));
+      without = std::min(without, free / amount);
+      if (taken >= 0) beside = std::min(beside, std::max<int64_t>(0, free - taken) / amount);
+    }
+    held += without - std::min(beside, without);
+  }
+  return held;
 }
 
 ShortResource FindShortResource(const NeededResources& needed, const NodeTable& nodes) {

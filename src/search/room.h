@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "berth/columns/node_table.h"
 #include "berth/incremental/resource_filter.h"
+#include "framework/nominated_rows.h"
 
 namespace berth {
 
@@ -32,6 +33,12 @@ int64_t RoomWithoutPodsBelow(const NeededResources& needed, const NodeTable& nod
                              absl::Span<const NodeRow> rows, int32_t priority, int64_t enough);
 // On each node, by row.
 void RoomByRow(const NeededResources& needed, const NodeTable& nodes, std::vector<double>& room);
+
+// Of what Room() says on all nodes, so much at least is held for pods of at least `priority` that
+// are nominated to nodes. Those on `own_rows` do not count.
+int64_t HeldRoom(const NeededResources& needed, const NodeTable& nodes,
+                 const NominatedRows& nominated, int32_t priority,
+                 absl::Span<const NodeRow> own_rows);
 
 // What of it is the shortest: the resource (or "pods") of which alone there is room for the fewest.
 struct ShortResource {

@@ -23,7 +23,7 @@ class RoomSums {
   // For pods that need so much, as the nodes are when it is asked for.
   struct Room {
     std::vector<double> by_row;  // up to kMostPerRow
-    // Of each placement of the tier, in order. Valid until the next question.
+    // The room of each placement of the tier, in order. Valid until the next question.
     const std::vector<double>& Of(const std::shared_ptr<const PlacementTier>& tier);
 
    private:

@@ -39,7 +39,7 @@ class ClusterSet {
   std::shared_ptr<HostedCluster> Find(const std::string& name);
   // If it is there still. Does not wait for what it is doing.
   void Forget(const HostedCluster& cluster);
-  // Gives back what Attach() gave, from any thread: whoever is last waits for the cluster's thread.
+  // Gives back what Attach() gave, from any thread: the last one waits for the cluster's thread.
   void Return(std::shared_ptr<HostedCluster> cluster);
   // Ends them all; none is made any more.
   void End(const absl::Status& why);

@@ -14,7 +14,7 @@ namespace berth {
 
 // Events in blocks, each a message as it is written to a stream. An event is released when the
 // client has it for sure; of released events the latest stay, up to the limits, so that a stream
-// that broke can go on. Events that are not released are never dropped: whoever appends asks
+// that broke can go on. Events that are not released are never dropped: the writer asks
 // is_full() first. Not thread-safe.
 class EventLog {
  public:

@@ -69,7 +69,7 @@ void Simulation::Restart() {
 Simulation::~Simulation() { executor_.WakeAll(); }
 
 void Simulation::RunUntilIdle() {
-  vain_.most = 0;
+  stall_.max_tries = 0;
   RunScheduler();
 }
 
@@ -101,7 +101,7 @@ void Simulation::WaitToward(absl::Time due) {
 void Simulation::RunScheduler() {
   constexpr int64_t kPortion = 4096;
   while (scheduler_->RunSteps(kPortion)) {
-    if (IsInVain()) return;
+    if (IsStalled()) return;
   }
 }
 
@@ -118,19 +118,20 @@ constexpr int64_t kMostTriesForAPod = 1'000;  // that is not bound
 }  // namespace
 
 // Gives up if plugins ask without end for pods to be tried, or for timers.
-bool Simulation::IsInVain() {
+bool Simulation::IsStalled() {
   const SchedulerCounters counters = scheduler_->counters();
   const int64_t progress = counters.bound + counters.evictions;
   const int64_t tries = counters.attempts + counters.deferred_calls;
-  if (vain_.most == 0 || progress != vain_.progress ||
-      clock_.Now() - vain_.since >= absl::Seconds(1)) {
-    vain_ = {progress, tries, clock_.Now(), std::max(vain_.most, kMostTries)};
+  if (stall_.max_tries == 0 || progress != stall_.progress ||
+      clock_.Now() - stall_.since >= absl::Seconds(1)) {
+    stall_ = {progress, tries, clock_.Now(), std::max(stall_.max_tries, kMostTries)};
     return false;
   }
-  if (tries - vain_.tries <= vain_.most) return false;
-  vain_.most = kMostTries + kMostTriesForAPod * static_cast<int64_t>(scheduler_->Unbound().size());
-  if (tries - vain_.tries <= vain_.most) return false;
-  gave_up_ = DescribeBusyness(tries - vain_.tries);
+  if (tries - stall_.tries <= stall_.max_tries) return false;
+  stall_.max_tries =
+      kMostTries + kMostTriesForAPod * static_cast<int64_t>(scheduler_->Unbound().size());
+  if (tries - stall_.tries <= stall_.max_tries) return false;
+  gave_up_ = DescribeBusyness(tries - stall_.tries);
   Stop();
   return true;
 }
@@ -158,7 +159,7 @@ void Simulation::AdvanceTo(absl::Time time) {
     }
     if (due > time) break;
     DoDue(due);
-    if (IsInVain()) return;
+    if (IsStalled()) return;
   }
   if (!stopped_) DoDue(time);
 }
@@ -168,7 +169,7 @@ void Simulation::RunUntilQuiet(absl::Duration patience) {
   int64_t progress = Progress();
   absl::Time last_progress = clock_.Now();
   while (!stopped_) {
-    if (IsInVain()) return;
+    if (IsStalled()) return;
     const absl::Time outside =
         std::min(NextOutside(), IfItComes(scheduler_->NextTimer(last_progress + patience)));
     const absl::Time due = std::min(scheduler_->NextRetry(), outside);

@@ -52,7 +52,7 @@ class BestRow {
   NodeRow best() const { return winners_[1]; }
   // Which is the best one but for `row`; -1 if there is no other.
   template <class Compare>
-  NodeRow BestBut(NodeRow row, const Compare& compare) const {
+  NodeRow BestExcept(NodeRow row, const Compare& compare) const {
     const NodeRow begin = row / kBlock * kBlock;
     const NodeRow end = std::min(begin + kBlock, size_);
     NodeRow best = compare.Better(compare.BestOf(begin, row), compare.BestOf(row + 1, end));

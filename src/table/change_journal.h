@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What changed lately, for whoever keeps something of each row or domain.
+// What changed lately, for readers that keep something of each row or domain.
 #ifndef BERTH_SRC_TABLE_CHANGE_JOURNAL_H_
 #define BERTH_SRC_TABLE_CHANGE_JOURNAL_H_
 

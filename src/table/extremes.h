@@ -13,7 +13,7 @@ struct Extremes {
   int64_t min, max;
 };
 
-// Of at least one number.
+// The extremes of at least one number.
 Extremes ExtremesOf(absl::Span<const int64_t> numbers);
 
 }  // namespace berth

@@ -86,8 +86,8 @@ const NodeTable::RareColumns* NodeTable::FindRareColumns(ResourceId resource) co
   return columns.get();
 }
 
-// Of those that nobody may cache: if they are many, and, of rare resources, many more than amounts.
-// Without the lock: while the table changes nobody asks for a column.
+// Drops those that nobody may cache, if they are many, and, of rare resources, many more than
+// amounts. Without the lock: while the table changes nobody asks for a column.
 ABSL_NO_THREAD_SAFETY_ANALYSIS void NodeTable::DropColumns() {
   constexpr size_t kFewResources = 32;
   constexpr size_t kPlacesAnAmount = 8;
@@ -266,7 +266,7 @@ void NodeTable::SetOrder(absl::Span<const NodeInfo* const> nodes) {
   replayable_since_ = version_;
 }
 
-// Keeps as many as may move all rows twice: whoever is further behind looks at every row.
+// Keeps as many as may move all rows twice: a reader that is further behind looks at every row.
 void NodeTable::NoteMove(RowMove move) {
   NoteChange({-1, Aspect::kNothing});
   moved_rows_ += move.cost();
@@ -451,7 +451,8 @@ void NodeTable::RefreshRows(absl::Span<const NodeRow> rows) {
   if (!lost_size.empty()) FindImageSizes(std::move(lost_size));
 }
 
-// Keeps as many changes as there are rows, at least: whoever is further behind looks at every row.
+// Keeps as many changes as there are rows, at least: a reader that is further behind looks at every
+// row.
 void NodeTable::NoteChange(RowChange change) {
   const size_t kept = std::max<size_t>(nodes_.size(), 1024);
   if (changes_.size() >= 2 * kept) changes_.erase(changes_.begin(), changes_.end() - kept);

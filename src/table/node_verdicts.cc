@@ -29,16 +29,16 @@ void NodeVerdicts::Reset(int rows) {
   rejectors_.assign(rows, kNotFiltered);
   reason_ids_.resize(rows);
   candidates_.clear();
-  said_.clear();
+  shared_statuses_.clear();
 }
 
 void NodeVerdicts::Set(NodeRow row, const Status& status) {
   constexpr size_t kMostCompared = 8;
   size_t i = 0;
-  while (i < said_.size() && said_[i] != status) ++i;
-  if (i == said_.size() && i < kMostCompared) said_.push_back(status);
+  while (i < shared_statuses_.size() && shared_statuses_[i] != status) ++i;
+  if (i == shared_statuses_.size() && i < kMostCompared) shared_statuses_.push_back(status);
   Set(row, status.code(),
-      i < said_.size() ? static_cast<uint8_t>(kNoReasonId - 1 - i) : kNoReasonId);
+      i < shared_statuses_.size() ? static_cast<uint8_t>(kNoReasonId - 1 - i) : kNoReasonId);
 }
 
 void NodeVerdicts::BeginBlock(absl::Span<const NodeRow> rows) {

@@ -77,7 +77,7 @@ void RowMove::Finish() {
   if (!came_.empty()) first_ = std::min(first_, came_.front());
   constexpr size_t kShort = 8;  // rows a step
   if ((most_up_ > 0 && some_go_down) || steps_.size() * kShort > static_cast<size_t>(size_)) {
-    way_ = Way::kEach;
+    direction_ = Direction::kEach;
     NodeRow last = steps_.back().to + steps_.back().count;
     if (!came_.empty()) last = std::max(last, came_.back() + 1);
     from_.resize(last - first_);
@@ -88,7 +88,7 @@ void RowMove::Finish() {
       std::iota(to, to + step.count, step.from);
     }
   } else if (most_up_ > 0) {
-    way_ = Way::kUp;
+    direction_ = Direction::kUp;
   }
 }
 

@@ -18,7 +18,7 @@
 
 namespace berth {
 
-// Of that node in the order of their ranks.
+// The nodes of the trace, in the order of their ranks.
 std::vector<Object> OpenbNodes(const OpenbTrace& trace);
 // How pods ask for a share of a card.
 enum class OpenbShares : uint8_t { kAnnotations, kWholeCards };

@@ -50,7 +50,7 @@ struct TraceResult {
   int64_t unscheduled = 0, cpu_pods_unscheduled = 0;
   double seconds = 0;  // wall time of scheduling
 
-  // Of the time mode.
+  // For the time mode.
   std::vector<TraceMoment> moments;
   struct Delays {
     double mean = 0, p50 = 0, p90 = 0, p99 = 0, max = 0;  // seconds from arrival to node

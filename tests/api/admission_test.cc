@@ -362,7 +362,7 @@ spec:
             "data-db-1");
 }
 
-// Of what an API server has stored, and of what has pods in the input, the controllers have made
+// What an API server has stored, and what has pods in the input: the controllers have made
 // all that is to be made.
 TEST(WorkloadTest, NoPodsTwice) {
   const Manifests manifests = ParseManifest(R"(

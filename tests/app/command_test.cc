@@ -385,7 +385,7 @@ spec: {nodeName: n0, containers: [{name: c, image: x}]}
   }
 }
 
-// Of 8 cards on two nodes: a whole one, two shares on one card, and a quarter of another node's.
+// 8 cards on two nodes: a whole one, two shares on one card, and a quarter of another node's.
 TEST_F(Command, TheGpuTablesCountShares) {
   const auto pod = [](absl::string_view name, absl::string_view node, absl::string_view milli,
                       absl::string_view card) {

@@ -255,7 +255,7 @@ class Cluster:
         return ("PATH", "TZ", "LANG", "TMPDIR", "ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS", "GOMAXPROCS")
 
     def _environment(self):
-        """Without the proxies and the home of whoever runs this."""
+        """Without the proxies and the home of the user."""
         kept = {name: os.environ[name] for name in self._environment_names() if name in os.environ}
         return {**kept, "HOME": self.directory}
 

@@ -243,7 +243,7 @@ class Rules(Deployed):
         time.sleep(1)  # until the API server has seen the roles
         read = [missing for missing in every if missing.verb in ("list", "watch")]
         alone = [missing for missing in every if missing.resource.split("/")[0] in ("podgroups", "elasticquotas", "leases")
-                 and missing not in read]  # whoever comes first writes these
+                 and missing not in read]  # the first one writes these
         others = [missing for missing in every if missing not in read + alone]
         for batch in (*batches(read, 8), *batches(others, len(self.cluster.nodes)), *batches(alone, 1)):
             for missing, node in zip(batch, self.cluster.nodes * 2):

@@ -17,7 +17,7 @@ REASONS = {409: "Conflict", 429: "TooManyRequests", 500: "InternalError", 503: "
 
 
 class FaultyProxy:
-    """Speaks HTTP/1.1 with TLS on `port`. It has no credentials of its own: whoever comes brings a token.
+    """Speaks HTTP/1.1 with TLS on `port`. It has no credentials of its own: clients bring a token.
 
     `set(...)` replaces the faults; each is a probability for one request, unless it says otherwise:
       refuse    {status: probability}: answered here, the server hears nothing of it; 429 says Retry-After: 1

@@ -488,7 +488,7 @@ def is_count(number, wanted):
 class Tester:
     """A cluster, for one scenario after the other."""
 
-    # Whoever makes pods again goes first.
+    # Controllers that make pods again go first.
     KINDS = ["apps/v1/Deployment", "apps/v1/StatefulSet", "apps/v1/ReplicaSet", "batch/v1/Job", "v1/Pod",
              "v1/PersistentVolumeClaim", "policy/v1/PodDisruptionBudget", "scheduling.x-k8s.io/v1alpha1/PodGroup",
              "scheduling.x-k8s.io/v1alpha1/ElasticQuota"]

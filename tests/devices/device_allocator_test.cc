@@ -133,7 +133,7 @@ TEST(MatchAttributeTest, GoesBackToFindDevicesOfOneValue) {
       "constraints: [{matchAttribute: d/numa}]}");
   EXPECT_EQ(devices.On("n0"), "r=n0/b r=n0/e");
   devices.ForgetClaims();
-  // Of other requests the constraint says nothing.
+  // The constraint says nothing of other requests.
   devices.Claim(
       "{requests: [{name: x, exactly: {deviceClassName: any}}, {name: yy, exactly: "
       "{deviceClassName: any}}, {name: z, exactly: {deviceClassName: any}}], "
@@ -206,7 +206,7 @@ TEST(LimitTest, AClaimHas32Devices) {
   devices.Claim(kAll);
   EXPECT_THAT(devices.On("n0"), HasSubstr("number of requested devices 40 exceeds"));
   devices.ForgetClaims();
-  // Of a list the least counts; what would be too much is passed over.
+  // The least of a list counts; what would be too much is passed over.
   devices.Claim(
       "{requests: [{name: l, firstAvailable: [{name: much, deviceClassName: any, count: 33}, "
       "{name: one, deviceClassName: any}]}]}");

@@ -16,7 +16,7 @@ using ::testing::UnorderedElementsAre;
 
 constexpr char kAnyDevice[] = "{requests: [{name: r, exactly: {deviceClassName: any}}]}";
 
-// Of node n0 and a pool of its name, with the rest of the spec.
+// A slice of node n0 and a pool of its name, with the rest of the spec.
 std::string SliceWith(const std::string& name, const std::string& rest, int slices = 1) {
   return absl::StrCat("{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: ",
                       name, "}, spec: {driver: d, pool: {name: n0, generation: 1, ",

@@ -132,7 +132,7 @@ class SmallInventory {
     }
     return absl::StrJoin(texts, "; ");
   }
-  // Of the last claim of the last On().
+  // For the last claim of the last On().
   const api::AllocationResult& last_result() const { return *results_.back(); }
 
  private:

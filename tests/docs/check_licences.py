@@ -13,7 +13,7 @@ import sys
 ENDINGS = (".h", ".cc", ".go", ".py", ".sh", ".proto", ".cmake", ".in", ".mod", ".yaml", ".yml", ".tpl", ".toml")
 NAMES = ("CMakeLists.txt", "Dockerfile", "run", "setup", ".clang-format", ".clang-tidy", ".dockerignore", ".gitignore")
 USERS_FILES = re.compile(r"(^|/)(build|corpus|cases|recorded|testdata|problems|validate|modules)/|^examples/manifests/|"
-                         r"^tests/(api|engine|convert/files|import/[a-z]+)/[^/]*\.yaml$|(^|/)\.git/")
+                         r"^tests/(api|engine|app/convert/files|import/[a-z]+)/[^/]*\.yaml$|(^|/)\.git/")
 LICENCE = b"SPDX-License-Identifier: Apache-2.0"
 
 

@@ -21,7 +21,7 @@ LITERALS = re.compile(r'"(?:[^"\\]|\\.)*"(?:\s*"(?:[^"\\]|\\.)*")*')  # the comp
 COMMENT = re.compile(r"^\s*//.*$", re.M)
 
 # What stands before the arguments of a message, and its level; `verbosity` is that of the call. Try() and SaySoon() log what they
-# are given, and so does whoever reads `warnings`.
+# are given, and so does a reader of `warnings`.
 CALLS = [(re.compile(r"\blog_\.Error\("), "E"), (re.compile(r"\blog_\.Warning\("), "W"), (re.compile(r"\blog_\.Info\("), "0"),
          (re.compile(r"\blog_\.Verbose\(\s*(?P<verbosity>\w+)\s*,"), ""), (re.compile(r"\bTry\("), "E"),
          (re.compile(r"\bwarn_?\((?=\s*(?:absl::StrCat|\"))"), "W"), (re.compile(r"\bSaySoon\("), "W"),

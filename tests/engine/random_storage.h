@@ -16,8 +16,8 @@
 
 namespace berth::testing {
 
-// Of the zones z0 to z2 by the label kZoneLabel, in the namespace that is given. Does not own what
-// it is given.
+// Storage of the zones z0 to z2 by the label kZoneLabel, in the namespace that is given. Does not
+// own what it is given.
 class RandomStorage {
  public:
   static constexpr char kZoneLabel[] = "topology.kubernetes.io/zone";

@@ -275,7 +275,7 @@ TEST_F(HttpExtenderTest, Tls) {
       {.certificates = &certificates});
   Extender configuration = Configuration();
   EXPECT_FALSE(Make(configuration)->Filter(*MakePod(), pointers_).ok());  // nobody knows who it is
-  configuration.enable_https = true;  // without roots: whoever it is
+  configuration.enable_https = true;  // without roots: any server
   EXPECT_EQ(FilterError(configuration), "");
   configuration.tls_config = {.server_name = "extender.test",
                               .cert_data = certificates.client_pem,

@@ -186,13 +186,13 @@ TEST(PodCounts, HostsThatAllHaveVeryManyPods) {
 // --- DomainTracker -----------------------------------------------------------------------------
 
 DomainThreshold RandomSays(Random& random, DomainThreshold) {
-  return {.most = random.Below(3),
+  return {.max_pods = random.Below(3),
           .above_max = static_cast<uint8_t>(random.Below(3)),
-          .others = static_cast<uint8_t>(random.Below(2)),
+          .up_to_max = static_cast<uint8_t>(random.Below(2)),
           .without_key = static_cast<uint8_t>(random.Below(3))};
 }
 DomainDistance RandomSays(Random& random, DomainDistance) {
-  return {.most = random.Below(3) - 1, .whole = random.Below(6) - 1, .without_key = -1};
+  return {.max_pods = random.Below(3) - 1, .all_pods = random.Below(6) - 1, .without_key = -1};
 }
 
 // What a rule says of each row; all zeros of one that is not there.
@@ -238,7 +238,7 @@ void CatchUpWithRules(Random& random) {
     }
     std::set<NodeRow> marked;
     const bool is_known = followed.CatchUp(rules, nodes, [&](NodeRow row) { marked.insert(row); });
-    // Whoever follows rules knows of these anyway.
+    // Callers know of these anyway.
     const auto changes = nodes.ChangesSince(last_version);
     ASSERT_TRUE(changes.has_value());
     for (const RowChange& change : *changes) marked.insert(change.row);
@@ -268,7 +268,7 @@ TEST(DomainTracker, MarkNoOthers) {
     std::vector<NodeRow> marked;
     const LabelColumn& column = cluster.column(Host());
     std::vector<TrackedThreshold> rules = {
-        {DomainCounts(Host(), column, cluster.counts(0)), {.most = 1, .above_max = 2}}};
+        {DomainCounts(Host(), column, cluster.counts(0)), {.max_pods = 1, .above_max = 2}}};
     EXPECT_TRUE(followed.CatchUp(rules, nodes, [&](NodeRow row) { marked.push_back(row); }));
     return marked;
   };

@@ -301,7 +301,7 @@ class FrameworkTest : public ::testing::Test {
     BERTH_CHECK(registry.ok()) << registry.status();
     return Framework::Create(profile, *registry, handle, problems);
   }
-  // Of a profile that must be right. Clears the log.
+  // For a profile that must be right. Clears the log.
   std::unique_ptr<Framework> Build(absl::string_view text) {
     Problems problems;
     std::unique_ptr<Framework> framework = TryBuild(MakeProfile(text), problems);

@@ -189,7 +189,7 @@ TEST_F(Crowd, BatchFormDecidesAsThePerNodeForm) {
   EXPECT_GT(nominated_rejections, 10);  // or the data does not test what it should
 }
 
-// Of nodes that lack the same beside their nominated pods one is asked, and speaks for all.
+// One of the nodes that lack the same beside their nominated pods is asked, and speaks for all.
 TEST_F(NominationFilterTest, ResourcesThatNominatedPodsTakeAreCountedInColumns) {
   constexpr absl::string_view kResources[] = {"cpu", "memory", "example.com/card"};
   int asked = 0;

@@ -400,7 +400,7 @@ class GoodServer {
     return false;
   }
 
-  // Of one request. Returns whether all was listed.
+  // The frames of one request. Returns whether all was listed.
   bool Answer() {
     const std::map<std::string, std::string> query = Query();
     if (query.contains("continue")) return Refuse(410, "Expired", "");

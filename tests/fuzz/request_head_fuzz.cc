@@ -18,7 +18,7 @@ namespace {
 
 using berth::RequestHead;
 
-// Of a longer head it depends on its pieces what Beast counts.
+// What Beast counts of a longer head depends on its pieces.
 constexpr size_t kSurelyWithinLimits = 16 << 10;
 
 // As boost::beast::http::async_read_header(), from bytes that come in pieces.

@@ -27,7 +27,7 @@ TEST(NextStatusTest, IsThatOfTheController) {
     GroupPods pods;
     absl::string_view want;
   };
-  // Of a group of three. After scheduler-plugins v0.35 podgroup_controller_test.go.
+  // The status of a group of three. After scheduler-plugins v0.35 podgroup_controller_test.go.
   const Case cases[] = {
       {"new", "", {}, "Pending"},
       {"new, and its pods are there", "", {.all = 3}, "Scheduling"},

@@ -53,7 +53,7 @@ class ModelServer {
   void Compact() { compacted_ = revision_; }
   // From a backup that was made at that revision.
   void Restore(uint64_t revision);
-  // Of a custom resource.
+  // For a custom resource.
   void InstallResource() {
     installed_ = true;
     oldest_in_cache_ = revision_;
@@ -109,7 +109,7 @@ class ModelServer {
   std::map<uint64_t, ModelObjects> snapshots_;  // by revision
   std::vector<Change> history_;
 
-  // Of the request.
+  // For the request.
   WireFormat format_ = WireFormat::kProtobuf;
   bool is_watch_ = false, started_ = false, ended_ = true;
   std::string content_type_, out_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What holds for every registered plugin: the batch form agrees with the per-node form, scores
 // keep their range, and a verdict depends on nothing that the plugin did not declare.
+#include <gmock/gmock.h>
+
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -23,6 +25,7 @@
 #include "berth/incremental/domain_filter.h"
 #include "berth/incremental/domain_scorer.h"
 #include "berth/incremental/selective_filter.h"
+#include "berth/incremental/uniform_score.h"
 #include "tests/plugins/random_cluster.h"
 #include "tests/plugins/run_plugin.h"
 #include "tests/plugins/shared_reasons.h"
@@ -137,6 +140,8 @@ class Evaluation {
   int shared_reasons() const { return shared_reasons_; }
   // How many rows a SelectiveFilter left out.
   int left_out() const { return left_out_; }
+  // How many pods had one score on all rows.
+  int uniform() const { return uniform_; }
   // For how many rows another one scored.
   int stood_for() const { return stood_for_; }
 
@@ -181,7 +186,6 @@ class Evaluation {
     }
   }
 
-  // Where all numbers are 0 the pod is let in, whatever pods of the node go.
   // What is left out is rejected, whatever the most.
   void CompareSelectedRows(SelectiveFilter& plugin, const CycleState& state, const PodInfo& pod,
                            const std::vector<Code>& codes) {
@@ -198,6 +202,7 @@ class Evaluation {
     }
   }
 
+  // Where all numbers are 0 the pod is let in, whatever pods of the node go.
   void DescribeDomainsForDryRun(const DomainFilter& plugin, const CycleState& state,
                                 const PodInfo& pod) {
     std::vector<TrackedDistance> rules;
@@ -262,9 +267,24 @@ class Evaluation {
       EXPECT_GE(score, kMinNodeScore);
       EXPECT_LE(score, kMaxNodeScore * plugin.ScoreResolution());
     }
+    if (const auto* const uniform = stage_.As<UniformScorePlugin>()) {
+      CompareUniformScore(*uniform, state, pod, opinion);
+    }
     if (auto* const domains = stage_.As<DomainScorer>()) {
       ScoreDomains(*domains, std::move(own), pod, opinion);
     }
+  }
+
+  // The one score is that of every row, and so is what becomes of it.
+  void CompareUniformScore(const UniformScorePlugin& plugin, const CycleState& state,
+                           const PodInfo& pod, const Opinion& opinion) {
+    const std::optional<int64_t> score = plugin.UniformScore(state, pod, stage_.handle.nodes());
+    if (!score.has_value()) return;
+    ++uniform_;
+    std::vector<int64_t> normalized = {*score};
+    Normalize(state, pod, {stage_.rows.front()}, normalized);
+    EXPECT_THAT(opinion.scores, ::testing::Each(*score)) << "pod " << pod.key();
+    EXPECT_THAT(opinion.normalized, ::testing::Each(normalized.front())) << "pod " << pod.key();
   }
 
   void Normalize(const CycleState& state, const PodInfo& pod, const std::vector<NodeRow>& rows,
@@ -361,7 +381,7 @@ class Evaluation {
   const Stage& stage_;
   Random& random_;
   int shared_reasons_ = 0;
-  int stood_for_ = 0, left_out_ = 0;
+  int stood_for_ = 0, left_out_ = 0, uniform_ = 0;
   std::map<uint8_t, std::string> meanings_;  // of what a DomainFilter says
 };
 
@@ -380,7 +400,7 @@ void ForEveryPlugin(Test test, int seeds = kSeeds) {
 }
 
 TEST(EveryPluginTest, BatchFormsAgreeWithPerNodeForms) {
-  int shared_reasons = 0, stood_for = 0, left_out = 0;
+  int shared_reasons = 0, stood_for = 0, left_out = 0, uniform = 0;
   ForEveryPlugin([&](const PluginRegistration& registration, const std::string& yaml, int seed) {
     Random random(seed);
     Stage stage(registration, yaml, MakeRandomCluster(random, kMaxNodes));
@@ -391,10 +411,12 @@ TEST(EveryPluginTest, BatchFormsAgreeWithPerNodeForms) {
     shared_reasons += evaluation.shared_reasons();
     stood_for += evaluation.stood_for();
     left_out += evaluation.left_out();
+    uniform += evaluation.uniform();
   });
   EXPECT_GT(shared_reasons, 1000);
   EXPECT_GT(stood_for, 300);
   EXPECT_GT(left_out, 300);
+  EXPECT_GT(uniform, 100);
 }
 
 // The batch form after the table followed changes of its nodes.

@@ -79,7 +79,7 @@ void SetAllocatable(Random& random, NodeBuilder& node) {
   }
 }
 
-LabelSet RandomSelector(Random& random) {
+LabelSet RandomNodeSelector(Random& random) {
   if (random.Percent(20)) return {};
   const std::string& key = random.OneOf(LabelKeys());
   const std::string& value = random.OneOf(LabelValues());
@@ -158,7 +158,7 @@ void AddContainer(Random& random, PodBuilder& pod) {
 
 void AddInterPodTerm(Random& random, PodBuilder& pod) {
   const std::string& key = random.OneOf(LabelKeys());
-  const LabelSet selector = RandomSelector(random);
+  const LabelSet selector = RandomNodeSelector(random);
   const int weight = random.Between(1, 100);
   switch (random.Below(5)) {
     case 0:

@@ -12,7 +12,7 @@
 
 namespace berth::testing {
 
-// Of one call of FilterNodes().
+// The reasons of one call of FilterNodes().
 class SharedReasons {
  public:
   // `status` is what Filter() says of the row. Returns whether another row had this reason id.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "berth/incremental/preemption_hints.h"
+#include "preemption/candidate_scores.h"
 #include "preemption/pruning/dry_run_cache.h"
 #include "tests/preemption/small_cluster.h"
 
@@ -170,6 +171,15 @@ PreemptionCandidate Candidate(absl::string_view node, const std::vector<PodBuild
   return candidate;
 }
 
+std::vector<int> BestByDefault(const std::vector<PreemptionCandidate>& candidates) {
+  std::vector<ScoredCandidatePtr> scored;
+  for (const PreemptionCandidate& candidate : candidates) {
+    scored.push_back(
+        std::make_shared<ScoredCandidate>(ScoredCandidate{candidate, DefaultScoresOf(candidate)}));
+  }
+  return BestOf(scored);
+}
+
 TEST(BestCandidatesTest, CriteriaInOrder) {
   constexpr int32_t kLow = 0, kMid = 100, kHigh = 1000;
   struct Case {
@@ -215,7 +225,7 @@ TEST(BestCandidatesTest, CriteriaInOrder) {
        {1, 2}},
   };
   for (const Case& c : cases) {
-    EXPECT_EQ(BestCandidates(c.candidates, DefaultCandidateScores()), c.want) << c.name;
+    EXPECT_EQ(BestByDefault(c.candidates), c.want) << c.name;
   }
 }
 
@@ -223,9 +233,7 @@ TEST(BestCandidatesTest, TheSumNeedsMoreThan32Bits) {
   std::vector<PodBuilder> many;
   for (int i = 0; i < 5; ++i) many.push_back(Victim("v", 2000000000, Day(1)));
   const std::vector<PodBuilder> few(many.begin(), many.begin() + 2);
-  EXPECT_THAT(BestCandidates(std::vector{Candidate("a", many), Candidate("b", few)},
-                             DefaultCandidateScores()),
-              ElementsAre(1));
+  EXPECT_THAT(BestByDefault({Candidate("a", many), Candidate("b", few)}), ElementsAre(1));
 }
 
 // --- Rules with hooks ---
@@ -867,7 +875,7 @@ class ReusableRules final : public PriorityPreemptionRules, public PreemptionHin
   const bool reusable_;
 };
 
-// Of each node's budget the search keeps what it came to, until that one changes.
+// The search keeps what it found of each node's budget, until that one changes.
 TEST(PreemptionMemoryTest, ABudgetThatMovesCountsOnItsNodesOnly) {
   constexpr int kNodes = 60;
   SmallCluster cluster;

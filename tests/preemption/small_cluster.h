@@ -78,6 +78,8 @@ class SmallCluster final : public Handle, private DryRunInputsSource {
       for (const PodPtr& pod : node.pods()) observer.OnPodAssigned(*pod, node);
     }
   }
+  // Which pods are in groups; outlives this.
+  void SetGroups(const Groups& groups) { groups_ = &groups; }
   void Extend(PreFilterExtensions& extensions) { extensions_.push_back(&extensions); }
   FakeObjectStore& object_store() { return objects_; }
   SimulatedClock& simulated_clock() { return clock_; }
@@ -102,7 +104,7 @@ class SmallCluster final : public Handle, private DryRunInputsSource {
   }
   const ObjectStore& objects() const override { return objects_; }
   void Watch(Kind) override {}
-  const Groups& groups() const override { return groups_; }
+  const Groups& groups() const override { return *groups_; }
   const Nominator& nominator() const override { return nominator_; }
   const Clock& clock() const override { return clock_; }
   uint64_t Random() override { return next_random; }
@@ -218,7 +220,8 @@ class SmallCluster final : public Handle, private DryRunInputsSource {
   bool caches_dry_runs_ = false;
   FakeObjectStore objects_;
   FakeNominator nominator_;
-  FakeGroups groups_;  // none
+  const FakeGroups no_groups_;
+  const Groups* groups_ = &no_groups_;
   SimulatedClock clock_{absl::UnixEpoch() + absl::Hours(24 * 365)};
   std::vector<Rule> rules_;
   std::vector<PreFilterExtensions*> extensions_;

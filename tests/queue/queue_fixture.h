@@ -119,7 +119,7 @@ class QueueTest : public ::testing::Test {
 
   // --- Looking ---
 
-  // Of the entry that holds the pod.
+  // For the entry that holds the pod.
   std::optional<QueueState> StateOf(absl::string_view name) {
     const QueueEntry* entry = queue().FindByPod(Uid(name));
     if (entry == nullptr) return std::nullopt;

@@ -238,7 +238,7 @@ class QueueMachine {
     const uint32_t group = choose_(2 * kGroups);
     return MakePod(name, gated, static_cast<int>(choose_(3)), group);
   }
-  // Of a group, if that is less than kGroups.
+  // For a group, if that is less than kGroups.
   Pod MakePod(const std::string& name, std::optional<bool> gated, int priority, uint32_t group) {
     auto message = std::make_shared<api::Pod>();
     message->mutable_metadata()->set_name(name);

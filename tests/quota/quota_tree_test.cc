@@ -184,7 +184,7 @@ TEST(DivideFairly, AddsUpWhateverIsClaimed) {
       sum += shares[i];
     }
     EXPECT_TRUE(sum == std::min<__int128>(total, wanted));
-    // Of the same claim twice, neither has more than the other but for a unit.
+    // If there is the same claim twice, neither has more than the other but for a unit.
     for (size_t i = 0; i + 1 < claims.size(); ++i) {
       claims[i + 1] = claims[i];
     }
@@ -633,7 +633,7 @@ TEST(TakingRule, SaysWhatDecides) {
             "ClusterQuota fair would use 12 example.com/gpu, more than its fair share, 3");
 }
 
-// Whoever was evicted cannot take it back: no two quotas can evict each other for good.
+// An evicted pod cannot take it back: no two quotas can evict each other for good.
 TEST(TakingRule, NobodyTakesBackWhatWasTaken) {
   int taken = 0;
   for (uint32_t seed = 0; seed < 3000; ++seed) {

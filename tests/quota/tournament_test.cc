@@ -64,7 +64,7 @@ TEST(Tournament, WhatIsGuaranteedGoesBeforeWhatIsBorrowed) {
 }
 
 TEST(Tournament, EachLevelDecidesForItself) {
-  // Department x has used more than y: whoever asks in y goes first, however little of x.
+  // Department x has used more than y: a pod in y goes first, however little of x.
   QuotaTree tree({Spec("x", "", 0), Spec("y", "", 0), Spec("x1", "x", 0), Spec("x2", "x", 0),
                   Spec("y1", "y", 0), Spec("y2", "y", 0)});
   tree.SetCapacity(0, 40);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the example "licences" of an SDK over TCP with mutual TLS: whoever has no certificate of the authority is refused,
+"""Runs the example "licences" of an SDK over TCP with mutual TLS: a client without a certificate of the authority is refused,
 at both ends, and told why.
 
     tls.py BERTH COMMAND...    COMMAND serves the plugin at the address and with the files that are added to it

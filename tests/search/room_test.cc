@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "berth/testing/fake_handle.h"
 #include "berth/testing/objects.h"
 #include "gtest/gtest.h"
 
@@ -65,6 +66,62 @@ TEST(Room, NeverSaysTooLittleOfLargeAmounts) {
     const NeededResources needed{{{memory, each}}};
     ASSERT_GE(RoomOnRow(needed, cluster.table(), 0), fits);
   }
+}
+
+// Nodes with and without the nominated pods on them, of which the difference is what is held.
+TEST(Room, HeldForNominatedPodsIsNoMoreThanTheyTake) {
+  const ResourceId cpu = ResourceIdOf("cpu");
+  int64_t held_in_all = 0;
+  for (int seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    std::mt19937 random(seed);
+    const auto below = [&](int bound) { return static_cast<int>(random() % bound); };
+    const int nodes = 1 + below(30);
+    const int64_t each = 1 + below(3000);
+    const int32_t priority = below(3);
+    testing::FakeNominator nominator;
+    std::vector<NodeInfo> infos, with_those_that_count;
+    std::vector<NodeRow> own_rows;
+    bool all_count = true;  // on every node all or none
+    for (int n = 0; n < nodes; ++n) {
+      const std::string name = absl::StrCat("n", n);
+      infos.push_back(MakeInfo(name, absl::StrCat(below(9000), "m"), below(9)));
+      NodeInfo counted = infos.back();
+      const bool is_own = below(8) == 0;
+      if (is_own) own_rows.push_back(n);
+      int counts = 0;
+      const int nominated = below(4);
+      for (int i = 0; i < nominated; ++i) {
+        const int of = below(3);
+        const auto pod = testing::MakePod()
+                             .Name(absl::StrCat("p", n, "-", i))
+                             .Priority(of)
+                             .Request("cpu", absl::StrCat(below(4000), "m"))
+                             .Obj();
+        nominator.Nominate(pod, name);
+        if (is_own || of < priority) continue;
+        counted.AddPod(pod);
+        ++counts;
+      }
+      all_count = all_count && (is_own || counts == 0 || counts == nominated);
+      with_those_that_count.push_back(std::move(counted));
+    }
+    const testing::TestNodes cluster(std::move(infos));
+    const testing::TestNodes beside(std::move(with_those_that_count));
+    NominatedRows rows;
+    rows.CatchUp(cluster.table(), nominator);
+    const NeededResources needed{{{cpu, each}}};
+    constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
+    const int64_t difference =
+        Room(needed, cluster.table(), kAll) - Room(needed, beside.table(), kAll);
+    const int64_t held = HeldRoom(needed, cluster.table(), rows, priority, own_rows);
+    ASSERT_LE(held, difference);
+    if (all_count) {
+      ASSERT_EQ(held, difference);
+    }
+    held_in_all += held;
+  }
+  EXPECT_GT(held_in_all, 1000);
 }
 
 TEST(Room, NamesTheResourceOfWhichThereIsLeast) {

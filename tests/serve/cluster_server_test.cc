@@ -330,7 +330,7 @@ TEST_F(ClusterServerTest, QuestionsHaveARate) {
   EXPECT_GE(refused, 1);
 }
 
-// Over TCP, whoever has no certificate of the authority is not let in.
+// Over TCP, a client without a certificate of the authority is not let in.
 TEST(ClusterServerTlsTest, ClientsNeedACertificate) {
   const TestCertificates certificates = MakeTestCertificates("IP:127.0.0.1");
   const TestCertificates others = MakeTestCertificates("IP:127.0.0.1");

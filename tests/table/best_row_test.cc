@@ -70,7 +70,7 @@ TEST(BestRow, IsTheFirstOfTheBest) {
     const NodeRow but = below(3) == 0 ? below(size()) : std::max(best.best(), 0);
     std::vector<int> others = values;
     others[but] = kInfeasible;
-    ASSERT_EQ(best.BestBut(but, by_value), FirstOfTheBest(others)) << step;
+    ASSERT_EQ(best.BestExcept(but, by_value), FirstOfTheBest(others)) << step;
   }
 }
 

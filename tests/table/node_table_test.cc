@@ -356,7 +356,7 @@ class RandomHistory {
  private:
   int Below(int n) { return static_cast<int>(random_() % n); }
   Symbol RareLabel() { return RareLabels()[Below(static_cast<int>(RareLabels().size()))]; }
-  // Of those that RandomNode() gives labels, and one that no node has; perhaps one twice.
+  // One of those that RandomNode() gives labels, and one that no node has; perhaps one twice.
   std::vector<Symbol> SomeValues() {
     std::vector<Symbol> values;
     for (int i = Below(4); i > 0; --i) values.push_back(S(absl::StrCat("v", Below(4))));

@@ -173,7 +173,7 @@ TEST(PodInfo, EqualPodsShareWhatIsParsed) {
   EXPECT_EQ(running(3, "2", "")->requests().Get(kCpu), 1000) << "counts when it has a node";
   EXPECT_TRUE(running(15, "1")->SharesSpec(*pods[6]));
 
-  // Of very many, the last few are known.
+  // The last few of very many are known.
   for (int i = 0; i < 100; ++i) {
     const auto team = MakePod().Name("p").Namespace(absl::StrCat("many-", i)).Obj();
     EXPECT_TRUE(MakePod().Name("q").Namespace(absl::StrCat("many-", i)).Obj()->SharesSpec(*team));

@@ -11,7 +11,7 @@
 namespace berth {
 
 // `; did you mean "Score"?` for the word of `known` that is nearest to `word`, case aside; empty if
-// none is near. Of equally near words, the first.
+// none is near. The first of equally near words.
 std::string DidYouMean(absl::string_view word, absl::Span<const std::string> known);
 
 }  // namespace berth

@@ -15,7 +15,7 @@ namespace berth {
 
 // Grows in many small steps: it consists of tables that each know a 64th of the entries, so that no
 // insertion waits for all of them to be moved. Pointers to values are valid until the next
-// insertion or erasure. Of objects with an identity, see also IdentityMap.
+// insertion or erasure. For objects with an identity, see also IdentityMap.
 template <class Key, class Value>
 class SegmentedMap {
  public:

@@ -57,7 +57,7 @@ class NodeVerdicts {
   void AppendFeasible(absl::Span<const NodeRow> rows, std::vector<NodeRow>& feasible) const;
 
   // Reason ids have other meanings from now on; messages of rows filtered so far are not read.
-  void ClearReasonIds() { said_ = {}; }
+  void ClearReasonIds() { shared_statuses_ = {}; }
 
   // Nodes were added, not evaluated yet, or removed.
   void Move(const RowMove& move) {
@@ -90,9 +90,9 @@ class NodeVerdicts {
   std::vector<uint8_t> rejectors_;
   std::vector<uint8_t> reason_ids_;  // of rows that are rejected
   std::vector<NodeRow> candidates_;
-  std::vector<Status> said_;      // by reason id, from the highest down
-  uint32_t codes_set_ = 0;        // since the last EndPlugin()
-  uint32_t ended_codes_set_ = 0;  // before it
+  std::vector<Status> shared_statuses_;  // by reason id, from the highest down
+  uint32_t codes_set_ = 0;               // since the last EndPlugin()
+  uint32_t ended_codes_set_ = 0;         // before it
 };
 
 }  // namespace berth

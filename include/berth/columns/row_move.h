@@ -47,14 +47,14 @@ class RowMove {
   template <class T>
   void Apply(std::vector<T>& values, const T& fresh = T()) const {
     if (values.size() < static_cast<size_t>(size_)) values.resize(size_, fresh);
-    switch (way_) {
-      case Way::kDown:
+    switch (direction_) {
+      case Direction::kDown:
         MoveDown(values.data());
         break;
-      case Way::kUp:
+      case Direction::kUp:
         MoveUp(values.data());
         break;
-      case Way::kEach:
+      case Direction::kEach:
         MoveEach(values.data());
     }
     values.resize(size_, fresh);
@@ -72,7 +72,7 @@ class RowMove {
  private:
   // If all rows go the same way, none overwrites another, and long runs of rows are moved at once.
   // Otherwise each row is moved by itself.
-  enum class Way : uint8_t { kDown, kUp, kEach };
+  enum class Direction : uint8_t { kDown, kUp, kEach };
 
   explicit RowMove(int size) : size_(size) {}
   void Add(Step step);
@@ -134,7 +134,7 @@ class RowMove {
   std::vector<NodeRow> came_, gone_;
   NodeRow first_ = 0;
   int64_t renumbered_ = 0;
-  Way way_ = Way::kDown;
+  Direction direction_ = Direction::kDown;
 };
 
 }  // namespace berth

@@ -37,7 +37,7 @@ struct DeviceRequirement {
   bool admin_access = false;
   std::vector<ToleratedTaint> tolerations;  // with DRADeviceTaints
   ConsumedCapacity capacity;                // that it requests, with DRAConsumableCapacity
-  // Why it cannot be satisfied on any node. Whoever allocates says so when it is its turn.
+  // Why it cannot be satisfied on any node. The allocation says so when it is its turn.
   absl::Status problem;
 };
 

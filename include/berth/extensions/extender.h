@@ -48,7 +48,7 @@ class SchedulerExtender {
   virtual bool SupportsPreemption() const = 0;
   virtual bool IsBinder() const = 0;
 
-  // The nodes, by name, on which the pod may run. Of the others some have a reason; preemption may
+  // The nodes, by name, on which the pod may run. Some of the others have a reason; preemption may
   // help on those in `failed`. A node in both of these is in the latter.
   struct FilterResult {
     std::vector<std::string> nodes;

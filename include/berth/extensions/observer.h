@@ -24,7 +24,7 @@ class AssignmentObserver {
   virtual void OnPodUnassigned(const PodInfo& pod, const NodeInfo& node) = 0;
 
   // The engine's, for sums over waiting pods: a pod without a node is new or changed; a pod, with
-  // or without one, was deleted or has ended. Of a pod that is assumed in between only the calls
+  // or without one, was deleted or has ended. For a pod that is assumed in between only the calls
   // above are made; it waits again if it is unassigned and not gone.
   virtual void OnPodPending(const PodInfo& pod) { (void)pod; }
   virtual void OnPodGone(const PodInfo& pod) { (void)pod; }

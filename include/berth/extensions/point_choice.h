@@ -17,8 +17,8 @@ class PointChoice {
 
   // Whether this instance serves the point, whose interface its class has. Always the same.
   virtual bool Serves(ExtensionPoint point) const = 0;
-  // For whoever enables it at a point that it does not serve, or whose interface its class does not
-  // have: why that is so; empty: nothing is known.
+  // For a profile that enables it at a point that it does not serve, or whose interface its class
+  // does not have: why that is so; empty: nothing is known.
   virtual std::string WhyNot(ExtensionPoint /*point*/) const { return ""; }
 };
 

@@ -103,7 +103,7 @@ class EnqueueExtensions {
 
   // Whether its hints read nothing of a pod but what pods share that PodInfo::SharesSpec(), spec,
   // labels and namespace, and whether the change is one of that very pod, or of a ResourceClaim
-  // that it controls. Of such pods that wait one is asked about for all, however many they are.
+  // that it controls. One of such pods that wait is asked about for all, however many they are.
   // Always the same.
   virtual bool HintsReadSpecOnly() const { return false; }
 };

@@ -130,7 +130,7 @@ class PodInfo {
 
   // What NodeResourcesFit's filter asks of a node, and what the pod takes from the node it runs
   // on: max(containers + sidecars, each init container with the sidecars before it) + overhead,
-  // pod-level resources instead where given. Of a pod that has a node, a resizable container counts
+  // pod-level resources instead where given. If the pod has a node, a resizable container counts
   // max(spec, allocated, actual), without spec if the resize is infeasible.
   const ResourceVector& requests() const { return spec_->requests; }
   // As requests(), but a container without a cpu or memory request counts 100 milli-CPU or 200 MiB:

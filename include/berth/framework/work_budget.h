@@ -18,8 +18,8 @@ namespace berth {
 //   }
 //
 // After a Yield() nothing is decided. The scheduler takes in what happened meanwhile and makes the
-// same attempt again, before any other; work continues from what it kept. Whoever yields must see
-// to it that this ends, though more may have come to be done by then. Scheduling thread.
+// same attempt again, before any other; work continues from what it kept. Work that
+// yields must end, though more may have come to be done by then. Scheduling thread.
 class WorkBudget {
  public:
   // Without a limit: no work yields.

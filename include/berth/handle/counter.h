@@ -27,7 +27,7 @@ class Counter {
 // The counters of all plugins of a scheduler, by name. Threads: any.
 class CounterSet {
  public:
-  // The counter of that name, made at 0 for whoever asks first. Lives as long as the set.
+  // The counter of that name, made at 0 for the first caller. Lives as long as the set.
   Counter& Find(absl::string_view name) {
     MutexLock lock(mutex_);
     const auto known = counters_.find(name);

@@ -4,11 +4,11 @@
 // rules cannot be stated so.
 //
 // An example: racks a, b and c run 3, 1 and 0 pods of an app, and a rack takes a pod if it has no
-// more than 1. The threshold {.most = 1, .above_max = 1} answers 1 ("rack is full") of a, 0
+// more than 1. The threshold {.max_pods = 1, .above_max = 1} answers 1 ("rack is full") of a, 0
 // ("fits") of b and c. A pod that comes to b changes b's answer, so the rows of b are filtered
 // again and no others; a second one in b changes no answer, so none are. In a dry run the distance
-// {.most = 1} counts how much has to change: 2 * (3 - 1) = 4 of a, 0 of b and c. The dry run of a
-// node in a is reused as long as a's number is 4, whatever happens in b and c.
+// {.max_pods = 1} counts how much has to change: 2 * (3 - 1) = 4 of a, 0 of b and c. The dry run of
+// a node in a is reused as long as a's number is 4, whatever happens in b and c.
 #ifndef BERTH_INCREMENTAL_DOMAIN_FILTER_H_
 #define BERTH_INCREMENTAL_DOMAIN_FILTER_H_
 
@@ -22,28 +22,30 @@
 
 namespace berth {
 
-// The verdict of a rule on a domain with n pods: above_max if n > most, else others. 0 fits; each
-// other number is that of one Status, the same in all cycles.
+// The verdict of a rule on a domain with n pods: above_max if n > max_pods, else up_to_max. 0 fits;
+// each other number is that of one Status, the same in all cycles.
 struct DomainThreshold {
-  int64_t most = 0;
+  int64_t max_pods = 0;
   uint8_t above_max = 0;
-  uint8_t others = 0;
+  uint8_t up_to_max = 0;
   uint8_t without_key = 0;  // of nodes that lack the label, and so are in no domain
 
-  uint8_t Of(int64_t pods) const { return pods > most ? above_max : others; }
+  uint8_t Of(int64_t pods) const { return pods > max_pods ? above_max : up_to_max; }
   friend bool operator==(const DomainThreshold&, const DomainThreshold&) = default;
 };
 
-// How far a domain with n pods is from fitting: 0 if n <= most, when the pod fits, and still does
-// if pods of one node go and come back; otherwise a number that is the same only for the same n -
-// most.
+// How far a domain with n pods is from fitting: 0 if n <= max_pods, when the pod fits, and still
+// does if pods of one node go and come back; otherwise a number that is the same only for the same
+// n - max_pods.
 struct DomainDistance {
-  int64_t most = 0;
-  int64_t whole = -1;       // a domain with just so many is another case
+  int64_t max_pods = 0;
+  int64_t all_pods = -1;    // how many count in all domains: one that has them all is another case
   int32_t without_key = 0;  // of nodes that lack the label: 0 if the pod fits
 
   int32_t Of(int64_t pods) const {
-    return pods > most ? static_cast<int32_t>(2 * (pods - most) + (pods == whole ? 1 : 0)) : 0;
+    return pods > max_pods
+               ? static_cast<int32_t>(2 * (pods - max_pods) + (pods == all_pods ? 1 : 0))
+               : 0;
   }
   friend bool operator==(const DomainDistance&, const DomainDistance&) = default;
 };

@@ -5,7 +5,10 @@
 #define BERTH_INCREMENTAL_PREEMPTION_HINTS_H_
 
 #include <cstdint>
+#include <optional>
+#include <vector>
 
+#include "berth/columns/node_table.h"
 #include "berth/framework/cycle_state.h"
 #include "berth/framework/pod_info.h"
 
@@ -27,6 +30,15 @@ class PreemptionHints {
   };
   virtual Victims PossibleVictims(const CycleState& /*state*/, const PodInfo& /*pod*/) const {
     return Victims::kAnyPod;
+  }
+
+  // The rows of nodes on which it may find them, in any order; on others it would say
+  // NoVictimsReason(), and no SetRetryAt(). Absent if they are very many, or not known: then nodes
+  // are dry-run until the best is found.
+  virtual std::optional<std::vector<NodeRow>> RowsWithVictims(const CycleState& /*state*/,
+                                                              const PodInfo& /*pod*/,
+                                                              const NodeTable& /*nodes*/) const {
+    return std::nullopt;
   }
 
   // Whether no victim of a candidate has a higher priority than the first one.

@@ -73,16 +73,15 @@ class DryRun {
   const NodeInfo& node() const { return node_ ? *node_ : original_node_; }
   const CycleState& state() const { return state_ ? *state_ : original_state_; }
 
-  // Take a pod off the node and put it back. An Error if a plugin cannot follow.
+  // Take a pod off the node and put it back. An Error if a plugin cannot follow. These and Filter()
+  // spend the budget of the attempt.
   Status Remove(const PodInfo& victim);
   Status Add(const std::shared_ptr<const PodInfo>& victim);
   // The verdict of the Filter plugins on the node as it is now, nominated pods included.
   Status Filter() {
-    steps_ += kStepsOfFilter;
+    original_state_.work_budget().Spend(kStepsOfFilter);
     return handle_.RunFilterPluginsWithNominatedPods(state(), pod_, node());
   }
-  // What the above took so far, see WorkBudget.
-  int64_t steps() const { return steps_; }
 
   // Whether Reprieve() puts the pod back before any other that is not spared: a member of a group
   // that would end with it.
@@ -106,7 +105,6 @@ class DryRun {
   std::optional<CycleState> state_;
   std::optional<NodeInfo> node_;
   absl::Time retry_time_ = absl::InfiniteFuture();
-  int64_t steps_ = 0;
   std::function<bool(const PodInfo&)> spared_;
 };
 
@@ -156,10 +154,6 @@ class PreemptionRules {
 // latest start of the most important victims. kube-scheduler v1.35 preemption.go
 // pickOneNodeForPreemption.
 std::vector<PreemptionRules::CandidateScore> DefaultCandidateScores();
-
-// The candidates that no score tells apart from the best, in order; empty for none.
-std::vector<int> BestCandidates(absl::Span<const PreemptionCandidate> candidates,
-                                absl::Span<const PreemptionRules::CandidateScore> scores);
 
 // Preemption by rules. A PostFilter plugin keeps one, because it keeps what the search found out
 // for other pods. Scheduling thread.

@@ -59,7 +59,7 @@ class QuotaTree {
   // What the nodes have; before it is set, no limit.
   void SetCapacity(int line, int64_t amount);
   std::optional<int64_t> capacity(int line) const;
-  // min if the quota names the line, else its children's together. Of the cluster: its capacity.
+  // min if the quota names the line, else its children's together. For the cluster: its capacity.
   __int128 guarantee(QuotaId quota, int line) const { return guarantee_[At(quota, line)]; }
   // The lesser of max, and guarantee and borrowing limit; kUnlimited or more if there are none.
   __int128 most(QuotaId quota, int line) const { return most_[At(quota, line)]; }

@@ -52,7 +52,7 @@ struct TakingVerdict {
   absl::Time until = absl::InfiniteFuture();
   // The quota that decides, if one does: the cluster for none.
   QuotaId quota = QuotaTree::kCluster;
-  // Of kTakerAbove and kHolderWithin: the line that decides, -1 for none, what the quota uses of
+  // For kTakerAbove and kHolderWithin: the line that decides, -1 for none, what the quota uses of
   // it, with what is asked for of the former, and its bound.
   int line = -1;
   __int128 used = 0, bound = 0;
@@ -73,8 +73,8 @@ class TakingRule {
 
   TakingVerdict MayTake(const QuotaTaker& taker, const QuotaHolder& holder) const;
 
-  // Why the taker may take nothing from other quotas, whoever has what; kYes if it may. Of quotas
-  // above its own only the nearest is named.
+  // Why the taker may take nothing from other quotas, whichever pods hold it; kYes if it may. Of
+  // quotas above its own only the nearest is named.
   TakingVerdict WhyNotReclaim(const QuotaTaker& taker) const;
 
   // Quick tests that hold if MayTake() says yes: whether the taker may take from any other quota,

@@ -97,7 +97,7 @@ bool BestNodeSearch::ChooseBest(const Search& in, int tries, Choice& choice) {
   if (!in.all_filtered) {
     if (!in.scores.totals_hold_for_any_subset()) return false;
     int asked = 0;
-    row = in.scores.BestThat(
+    row = in.scores.BestAccepted(
         [&](NodeRow row) {
           if (++asked == kFewTries) CacheObjectFilters(in);
           const NodeInfo& node = in.nodes.node(row);
@@ -108,7 +108,7 @@ bool BestNodeSearch::ChooseBest(const Search& in, int tries, Choice& choice) {
         tries);
   }
   if (row < 0) return false;
-  choice = {row, in.scores.BestBut(row)};
+  choice = {row, in.scores.BestExcept(row)};
   in.scores.PrefetchRow(choice.runner_up);
   return true;
 }

@@ -58,18 +58,18 @@ class EquivalenceCache {
     behind_ = version_ - std::exchange(entries_.front().version, version_);
     return entries_.front().value.get();
   }
-  // Of the class that Find() found: how many rows changed since its use before that.
+  // For the class that Find() found: how many rows changed since its use before that.
   uint64_t behind() const { return behind_; }
 
   // Keeps make() for a class of which nothing is kept, if that pays: if the class came back, and
   // there are fewer than `most` classes, or one of them was not used since. So if too many classes
   // alternate, some of them stay. Null if it does not pay. A class came back if at most
-  // `most_behind` rows changed since it came last; if more than a few did, it has to come back
+  // `max_behind` rows changed since it came last; if more than a few did, it has to come back
   // several times in a row. `pod_hash`, if not 0: a class that came for one pod only, which is
   // tried again, did not come back.
   template <class Make>
   T* Add(const ClassKey& key, size_t most, Make make, size_t pod_hash = 0,
-         uint64_t most_behind = std::numeric_limits<uint64_t>::max()) {
+         uint64_t max_behind = std::numeric_limits<uint64_t>::max()) {
     ++uses_;
     while (entries_.size() > most) DropOldest();  // it was more when there were fewer nodes
     if (seen_.size() >= kMaxSeen) seen_.clear();
@@ -78,7 +78,7 @@ class EquivalenceCache {
     const uint64_t behind = version_ - std::exchange(seen->second.version, version_);
     const bool same_pod = pod_hash != 0 && seen->second.pod_hash == pod_hash;
     int& returns = seen->second.returns;
-    returns = is_new || same_pod || behind > most_behind ? 0 : returns + 1;
+    returns = is_new || same_pod || behind > max_behind ? 0 : returns + 1;
     const int needed = behind <= kFewBehind ? 1 : kManyReturns;
     if (returns < needed || by_hash_.contains(key.hash())) return nullptr;
     while (entries_.size() >= most) {
@@ -129,7 +129,7 @@ class EquivalenceCache {
   uint64_t uses_ = 0;
   uint64_t version_ = 0, behind_ = 0;
   std::list<Entry> entries_;  // the last one used first
-  // Of two classes with one hash only one is kept.
+  // Only one of two classes with one hash is kept.
   absl::flat_hash_map<size_t, typename std::list<Entry>::iterator> by_hash_;
   // When classes came last, for whom first, and how often they came back in a row, by hash.
   struct Seen {

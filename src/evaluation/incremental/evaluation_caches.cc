@@ -20,10 +20,6 @@ constexpr size_t kMaxNodeClassesRows = size_t{4} << 20;
 constexpr size_t kMaxRejectionsRows = size_t{16} << 20;
 constexpr size_t kMinEntries = 8;
 
-// When more rows changed since the last pod of a class, its cached scores save nothing: the rows
-// that changed cost more than all rows in batches, filtered last (ScoreFirstSearch).
-uint64_t MostBehind(int rows) { return 16 + static_cast<uint64_t>(rows) / 16; }
-
 // An entry of few rows takes as much as if it had some more.
 size_t MostEntries(size_t most_rows, int rows) {
   constexpr int kFew = 1024;
@@ -55,15 +51,15 @@ void EvaluationCaches::SetClass(const EvaluationRequest& request) {
 }
 
 ScoreCache* EvaluationCaches::Scores(int rows, bool add) {
-  const uint64_t most_behind = MostBehind(rows);
+  const uint64_t max_behind = ScoreCache::MaxChangedRows(rows);
   if (ScoreCache* const scores = scores_.Find(key_); scores != nullptr) {
-    return scores_.behind() <= most_behind ? scores : nullptr;
+    return scores_.behind() <= max_behind ? scores : nullptr;
   }
   if (!add) return nullptr;
   return scores_.Add(
       key_, MostEntries(kMaxScoresRows, rows),
       [&] { return std::make_unique<ScoreCache>(*framework_, pod_, plugins_, 0, scores_scratch_); },
-      0, most_behind);
+      0, max_behind);
 }
 
 ScoreCache* EvaluationCaches::ScoresBySpec() {

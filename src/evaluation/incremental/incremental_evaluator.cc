@@ -139,19 +139,16 @@ std::optional<Evaluation> IncrementalEvaluator::RecallRejection(
   asked_to_cache_ = true;
   if (cache == nullptr) return std::nullopt;
   if (by_spec) known_verdicts = nullptr;  // other plugins filter, too
-  WorkBudget& budget = request.state.work_budget();
-  budget.Refill();
-  const Outcome outcome = cache->Refresh(own, pod, request.nodes, request.nominator, beyond_node,
-                                         known_verdicts, budget);
-  if (outcome == Outcome::kYielded) {
-    budget.Yield();
-    return Evaluation();
-  }
+  own.SetWorkBudget(request.state.work_budget());
+  own.work_budget().Refill();
+  const Outcome outcome =
+      cache->Refresh(own, pod, request.nodes, request.nominator, beyond_node, known_verdicts);
+  request.state.SetWorkBudget(own.work_budget());
+  if (outcome == Outcome::kYielded) return Evaluation();
   if (outcome == Outcome::kUnknown) caches_.ForgetRejections(by_spec);
   if (outcome != Outcome::kRejected) return std::nullopt;
   cache->set_last_pod_was_rejected(true);
   ++recalled_;
-  own.SetWorkBudget(budget);
   request.state = std::move(own);
   Evaluation rejection;
   rejection.diagnosis = &diagnosis_.emplace(request.framework, *cache, request.nodes);
@@ -171,10 +168,9 @@ Diagnosis* IncrementalEvaluator::CacheRejection(const EvaluationRequest& request
                                     ? caches_.Rejections(by_spec)
                                     : caches_.AddRejections(by_spec, request.nodes.size());
   if (cache == nullptr) return nullptr;
-  WorkBudget no_limit;
-  const Outcome outcome =
-      cache->Refresh(request.state, *request.pod, request.nodes, request.nominator, beyond_node,
-                     &full_.verdicts(), no_limit);
+  request.state.work_budget().Lift();
+  const Outcome outcome = cache->Refresh(request.state, *request.pod, request.nodes,
+                                         request.nominator, beyond_node, &full_.verdicts());
   if (outcome == Outcome::kUnknown) caches_.ForgetRejections(by_spec);
   if (outcome != Outcome::kRejected) return nullptr;
   cache->set_last_pod_was_rejected(true);

@@ -23,7 +23,7 @@ constexpr int kFewDomains = 16;
 constexpr int kFew = 64;
 constexpr int kRowsAClass = 16;
 constexpr int kRowsACell = 4;
-constexpr size_t kMostParts = 16;   // of a sum that is followed by domain
+constexpr size_t kMostParts = 16;   // of a sum that is tracked by domain
 constexpr size_t kMostMoved = 256;  // cells, with a domain
 constexpr int kPauses = 256;
 
@@ -68,7 +68,7 @@ bool NodeEquivalenceClasses::Refresh(const ScoreCache& scores, const NodeTable& 
   }
   if (!CatchUp(scores, nodes, sums, evaluated_pod) &&
       !Rebuild(scores, nodes, sums, evaluated_pod)) {
-    followed_.clear();
+    tracked_.clear();
     scores_seen_ = {};
     pauses_ = kPauses;
     return false;
@@ -93,13 +93,13 @@ bool NodeEquivalenceClasses::CatchUp(const ScoreCache& scores, const NodeTable& 
 }
 
 bool NodeEquivalenceClasses::IsKnown(const std::vector<DomainSum>& sums) const {
-  if (followed_.size() != sums.size()) return false;
+  if (tracked_.size() != sums.size()) return false;
   for (size_t i = 0; i < sums.size(); ++i) {
-    const TrackedSum& followed = followed_[i];
+    const TrackedSum& tracked = tracked_[i];
     const bool same_column =
-        followed.column == sums[i].column && followed.version == followed.column->version();
+        tracked.column == sums[i].column && tracked.version == tracked.column->version();
     const bool same_parts =
-        followed.way == Way::kByDomain || followed.of_parts.size() == sums[i].parts.size();
+        tracked.grouping == Grouping::kByDomain || tracked.of_parts.size() == sums[i].parts.size();
     if (!same_column || !same_parts) return false;
   }
   return true;
@@ -115,15 +115,15 @@ bool NodeEquivalenceClasses::CatchUpWithRows(const ScoreCache& scores,
   }
   scores_seen_ = scores.changes().end();
   for (size_t i = 0; i < sums.size(); ++i) {
-    if (followed_[i].way != Way::kBySum) continue;
-    for (size_t k = 0; k < followed_[i].of_parts.size(); ++k) {
+    if (tracked_[i].grouping != Grouping::kBySum) continue;
+    for (size_t k = 0; k < tracked_[i].of_parts.size(); ++k) {
       const PodCounts& pods = *sums[i].parts[k].pods;
-      const auto rows = pods.RowsSince(followed_[i].of_parts[k]);
+      const auto rows = pods.RowsSince(tracked_[i].of_parts[k]);
       if (!rows.has_value()) return false;
       for (const NodeRow row : *rows) {
         if (!Place(scores, row, sums)) return false;
       }
-      followed_[i].of_parts[k] = pods.row_version();
+      tracked_[i].of_parts[k] = pods.row_version();
     }
   }
   return true;
@@ -132,18 +132,18 @@ bool NodeEquivalenceClasses::CatchUpWithRows(const ScoreCache& scores,
 // Domains whose sum changed.
 bool NodeEquivalenceClasses::CatchUpWithDomains(const std::vector<DomainSum>& sums) {
   for (size_t i = 0; i < sums.size(); ++i) {
-    TrackedSum& followed = followed_[i];
-    if (followed.way != Way::kBySumOfCells) continue;
-    for (size_t k = 0; k < followed.of_parts.size(); ++k) {
+    TrackedSum& tracked = tracked_[i];
+    if (tracked.grouping != Grouping::kBySumOfCells) continue;
+    for (size_t k = 0; k < tracked.of_parts.size(); ++k) {
       const PodCounts& pods = *sums[i].parts[k].pods;
-      const auto changes = pods.ChangesSince(*followed.column, followed.of_parts[k]);
+      const auto changes = pods.ChangesSince(*tracked.column, tracked.of_parts[k]);
       if (!changes.has_value()) return false;
       for (const PodCounts::Change& change : *changes) {
-        const bool is_domain = followed.column->values()[change.domain].present;
+        const bool is_domain = tracked.column->values()[change.domain].present;
         if (!is_domain) continue;  // nothing counts there
-        for (const int number : followed.cells[change.domain]) MoveCell(number, sums);
+        for (const int number : tracked.cells[change.domain]) MoveCell(number, sums);
       }
-      followed.of_parts[k] = pods.version(*followed.column);
+      tracked.of_parts[k] = pods.version(*tracked.column);
     }
   }
   return true;
@@ -195,9 +195,9 @@ absl::flat_hash_set<NodeRow> NodeEquivalenceClasses::FindNominatedRows(
 GroupKey NodeEquivalenceClasses::CellKeyOf(NodeRow row, const std::vector<DomainSum>& sums) const {
   GroupKey key;
   for (size_t i = 0; i < sums.size(); ++i) {
-    if (followed_[i].way != Way::kBySum) {
-      key.push_back(followed_[i].column->index(row));
-    } else if (!followed_[i].column->at(row).present) {
+    if (tracked_[i].grouping != Grouping::kBySum) {
+      key.push_back(tracked_[i].column->index(row));
+    } else if (!tracked_[i].column->at(row).present) {
       key.push_back(kNoDomain);
     } else {
       int64_t sum = 0;
@@ -213,7 +213,7 @@ GroupKey NodeEquivalenceClasses::ClassKeyOf(const GroupKey& cell,
                                             const std::vector<DomainSum>& sums) const {
   GroupKey key = cell;
   for (size_t i = 0; i < sums.size(); ++i) {
-    if (followed_[i].way == Way::kBySumOfCells) {
+    if (tracked_[i].grouping == Grouping::kBySumOfCells) {
       key[i] = SumOfDomain(sums[i], static_cast<uint32_t>(key[i]));
     }
   }
@@ -280,9 +280,9 @@ int NodeEquivalenceClasses::FindCell(const GroupKey& key) const {
     return it == number_of_key_.end() ? kNone : it->second;
   }
   const absl::InlinedVector<int, 4>* fewest = nullptr;  // cells that it may be
-  for (size_t i = 0; i < followed_.size(); ++i) {
-    if (followed_[i].way != Way::kBySumOfCells) continue;
-    const auto& cells = followed_[i].cells[key[i]];
+  for (size_t i = 0; i < tracked_.size(); ++i) {
+    if (tracked_[i].grouping != Grouping::kBySumOfCells) continue;
+    const auto& cells = tracked_[i].cells[key[i]];
     if (fewest == nullptr || cells.size() < fewest->size()) fewest = &cells;
   }
   const auto found =
@@ -303,22 +303,22 @@ int NodeEquivalenceClasses::AddCell(GroupKey key, const std::vector<DomainSum>& 
 }
 
 void NodeEquivalenceClasses::JoinDomains(int number) {
-  for (size_t i = 0; i < followed_.size(); ++i) {
-    if (followed_[i].way != Way::kBySumOfCells) continue;
-    auto& cells = followed_[i].cells[cells_[number].key[i]];
-    if (cells.empty()) ++followed_[i].domains;
+  for (size_t i = 0; i < tracked_.size(); ++i) {
+    if (tracked_[i].grouping != Grouping::kBySumOfCells) continue;
+    auto& cells = tracked_[i].cells[cells_[number].key[i]];
+    if (cells.empty()) ++tracked_[i].domains;
     cells.push_back(number);
-    const bool is_domain = followed_[i].column->values()[cells_[number].key[i]].present;
+    const bool is_domain = tracked_[i].column->values()[cells_[number].key[i]].present;
     is_crowded_ |= is_domain && cells.size() > kMostMoved;
   }
 }
 
 void NodeEquivalenceClasses::DropCell(int number) {
-  for (size_t i = 0; i < followed_.size(); ++i) {
-    if (followed_[i].way != Way::kBySumOfCells) continue;
-    auto& cells = followed_[i].cells[cells_[number].key[i]];
+  for (size_t i = 0; i < tracked_.size(); ++i) {
+    if (tracked_[i].grouping != Grouping::kBySumOfCells) continue;
+    auto& cells = tracked_[i].cells[cells_[number].key[i]];
     cells.erase(absl::c_find(cells, number));
-    if (cells.empty()) --followed_[i].domains;
+    if (cells.empty()) --tracked_[i].domains;
   }
   if (has_classes_) {
     LeaveClass(number);
@@ -408,24 +408,24 @@ NodeRow NodeEquivalenceClasses::PrefetchRunnerUp(NodeRow row) const {
   const NodeRow next = (has_classes_ ? classes_[cell.of_class].heap : cell.heap).RunnerUp().row;
   if (next < 0) return next;
   Prefetch(&cell_of_row_[next]);
-  for (const TrackedSum& followed : followed_) Prefetch(&followed.column->indexes()[next]);
+  for (const TrackedSum& tracked : tracked_) Prefetch(&tracked.column->indexes()[next]);
   return next;
 }
 
 std::optional<int> NodeEquivalenceClasses::CountDomains(
     const LabelColumn& column, absl::FunctionRef<bool(NodeRow)> takes) const {
-  const auto followed = absl::c_find_if(followed_, [&](const TrackedSum& followed) {
-    return followed.column == &column && followed.way == Way::kBySumOfCells;
+  const auto tracked = absl::c_find_if(tracked_, [&](const TrackedSum& tracked) {
+    return tracked.column == &column && tracked.grouping == Grouping::kBySumOfCells;
   });
-  if (followed == followed_.end()) return std::nullopt;
+  if (tracked == tracked_.end()) return std::nullopt;
   std::vector<bool> taken(classes_.size());
   bool all = !some_rejected_;
   for (size_t i = 0; i < best_.size(); ++i) {
     taken[listed_[i]] = takes(best_[i]);
     all = all && taken[listed_[i]];
   }
-  if (all) return followed->domains;
-  return static_cast<int>(absl::c_count_if(followed->cells, [&](const auto& cells) {
+  if (all) return tracked->domains;
+  return static_cast<int>(absl::c_count_if(tracked->cells, [&](const auto& cells) {
     return absl::c_any_of(cells, [&](int number) { return taken[cells_[number].of_class]; });
   }));
 }
@@ -433,15 +433,15 @@ std::optional<int> NodeEquivalenceClasses::CountDomains(
 // --- All rows ------------------------------------------------------------------------------------
 
 // Absent if nodes cannot be distinguished by this topology.
-std::optional<NodeEquivalenceClasses::Way> NodeEquivalenceClasses::WayOf(const DomainSum& sum,
-                                                                         const NodeTable& nodes) {
+std::optional<NodeEquivalenceClasses::Grouping> NodeEquivalenceClasses::GroupingOf(
+    const DomainSum& sum, const NodeTable& nodes) {
   const int domains = sum.column->values_in_use();
-  if (domains <= kFewDomains) return Way::kByDomain;
-  const bool is_followed =
+  if (domains <= kFewDomains) return Grouping::kByDomain;
+  const bool is_tracked =
       absl::c_all_of(sum.parts, [](const DomainSum::Part& part) { return part.pods != nullptr; });
-  if (is_followed && HasOneNodePerValue(*sum.column)) return Way::kBySum;
-  if (is_followed && sum.parts.size() <= kMostParts) return Way::kBySumOfCells;
-  return domains <= MostClasses(nodes.size()) ? std::optional(Way::kByDomain) : std::nullopt;
+  if (is_tracked && HasOneNodePerValue(*sum.column)) return Grouping::kBySum;
+  if (is_tracked && sum.parts.size() <= kMostParts) return Grouping::kBySumOfCells;
+  return domains <= MostClasses(nodes.size()) ? std::optional(Grouping::kByDomain) : std::nullopt;
 }
 
 void NodeEquivalenceClasses::Identify(const std::vector<DomainSum>& sums, const NodeTable& nodes,
@@ -451,7 +451,7 @@ void NodeEquivalenceClasses::Identify(const std::vector<DomainSum>& sums, const 
   };
   for (const DomainSum& sum : sums) {
     add(sum.column);
-    if (WayOf(sum, nodes) == Way::kByDomain) continue;
+    if (GroupingOf(sum, nodes) == Grouping::kByDomain) continue;
     for (const auto& [pods, weight] : sum.parts) {
       add(pods.get());
       signature.Add(weight);
@@ -460,23 +460,24 @@ void NodeEquivalenceClasses::Identify(const std::vector<DomainSum>& sums, const 
 }
 
 // False if there is a topology by which nodes cannot be distinguished.
-bool NodeEquivalenceClasses::FindWays(const NodeTable& nodes, const std::vector<DomainSum>& sums) {
-  followed_.clear();
+bool NodeEquivalenceClasses::FindGroupings(const NodeTable& nodes,
+                                           const std::vector<DomainSum>& sums) {
+  tracked_.clear();
   has_classes_ = is_crowded_ = false;
   for (const DomainSum& sum : sums) {
-    const std::optional<Way> way = WayOf(sum, nodes);
-    if (!way.has_value()) return false;
-    TrackedSum& followed = followed_.emplace_back(TrackedSum{.column = sum.column,
-                                                             .way = *way,
-                                                             .version = sum.column->version(),
-                                                             .of_parts = {},
-                                                             .cells = {}});
-    if (way == Way::kByDomain) continue;
-    const bool in_cells = way == Way::kBySumOfCells;
+    const std::optional<Grouping> grouping = GroupingOf(sum, nodes);
+    if (!grouping.has_value()) return false;
+    TrackedSum& tracked = tracked_.emplace_back(TrackedSum{.column = sum.column,
+                                                           .grouping = *grouping,
+                                                           .version = sum.column->version(),
+                                                           .of_parts = {},
+                                                           .cells = {}});
+    if (grouping == Grouping::kByDomain) continue;
+    const bool in_cells = grouping == Grouping::kBySumOfCells;
     for (const auto& [pods, weight] : sum.parts) {
-      followed.of_parts.push_back(in_cells ? pods->version(*sum.column) : pods->row_version());
+      tracked.of_parts.push_back(in_cells ? pods->version(*sum.column) : pods->row_version());
     }
-    if (in_cells) followed.cells.resize(sum.column->values().size());
+    if (in_cells) tracked.cells.resize(sum.column->values().size());
     has_classes_ |= in_cells;
   }
   return true;
@@ -485,7 +486,7 @@ bool NodeEquivalenceClasses::FindWays(const NodeTable& nodes, const std::vector<
 bool NodeEquivalenceClasses::Rebuild(const ScoreCache& scores, const NodeTable& nodes,
                                      const std::vector<DomainSum>& sums,
                                      const EvaluatedPod& evaluated_pod) {
-  if (!FindWays(nodes, sums)) return false;
+  if (!FindGroupings(nodes, sums)) return false;
   nominated_rows_ = FindNominatedRows(nodes, evaluated_pod);
   nominations_version_ =
       evaluated_pod.nominator != nullptr ? evaluated_pod.nominator->version() : 0;
@@ -497,7 +498,7 @@ bool NodeEquivalenceClasses::Rebuild(const ScoreCache& scores, const NodeTable& 
   int cells = 1;
   std::vector<int64_t> values;
   for (size_t i = 0; i < sums.size(); ++i) {
-    ReadValues(followed_[i], sums[i], nodes.size(), values);
+    ReadValues(tracked_[i], sums[i], nodes.size(), values);
     cells = TellApart(values, cells, most);
     if (cells == 0) return false;
   }
@@ -550,10 +551,10 @@ void NodeEquivalenceClasses::FillCells(const ScoreCache& scores, int cells) {
 }
 
 // What the cells of each row are distinguished by.
-void NodeEquivalenceClasses::ReadValues(const TrackedSum& followed, const DomainSum& sum, int rows,
+void NodeEquivalenceClasses::ReadValues(const TrackedSum& tracked, const DomainSum& sum, int rows,
                                         std::vector<int64_t>& values) {
-  const LabelColumn& column = *followed.column;
-  if (followed.way != Way::kBySum) {
+  const LabelColumn& column = *tracked.column;
+  if (tracked.grouping != Grouping::kBySum) {
     values.assign(column.indexes().begin(), column.indexes().end());
     return;
   }

@@ -32,10 +32,10 @@ namespace berth {
 // nominated pods that the pod yields to is a class of its own.
 //
 // An example: of many racks, a, b and c have 10 nodes each and run 2, 2 and 0 pods that count. The
-// way of this topology is kBySumOfCells: each rack is a cell, a and b are in the class of sum 2, c
-// is in that of sum 0. Each cell shows its best row, say 5, 13 and 20, to its class, whose best
-// row, 5 or 13, is scored for all 20 nodes. A pod that comes to c moves one cell to the class of
-// sum 1, not 10 rows. By hosts (kBySum) there are no such cells: a row goes from class to class.
+// grouping of this topology is kBySumOfCells: each rack is a cell, a and b are in the class of sum
+// 2, c is in that of sum 0. Each cell shows its best row, say 5, 13 and 20, to its class, whose
+// best row, 5 or 13, is scored for all 20 nodes. A pod that comes to c moves one cell to the class
+// of sum 1, not 10 rows. By hosts (kBySum) there are no such cells: a row goes from class to class.
 // With 16 racks or fewer (kByDomain) each rack is a class, and nothing moves.
 class NodeEquivalenceClasses final : public EquivalentNodes::Domains {
  public:
@@ -68,12 +68,12 @@ class NodeEquivalenceClasses final : public EquivalentNodes::Domains {
   // A pod goes to `row`. Prefetches what is kept of it and of the row where the next pod of the
   // class will probably go, and returns that row; -1 if there is none.
   NodeRow PrefetchRunnerUp(NodeRow row) const;
-  // Of topologies whose domains are in cells.
+  // Knows topologies whose domains are in cells.
   std::optional<int> CountDomains(const LabelColumn& column,
                                   absl::FunctionRef<bool(NodeRow)> takes) const override;
 
  private:
-  enum class Way : uint8_t {
+  enum class Grouping : uint8_t {
     kByDomain,
     kBySum,         // each node is a domain
     kBySumOfCells,  // domains have several nodes
@@ -81,10 +81,10 @@ class NodeEquivalenceClasses final : public EquivalentNodes::Domains {
   // One of the sums, as of the last Refresh().
   struct TrackedSum {
     const LabelColumn* column;
-    Way way;
+    Grouping grouping;
     uint64_t version;                                     // of the column
     absl::InlinedVector<PodCounts::Version, 2> of_parts;  // unless it is by domain
-    // Of kBySumOfCells, by domain; and how many domains have cells.
+    // For kBySumOfCells, by domain; and how many domains have cells.
     std::vector<absl::InlinedVector<int, 4>> cells;
     int domains = 0;
   };
@@ -104,8 +104,8 @@ class NodeEquivalenceClasses final : public EquivalentNodes::Domains {
     ScoredRow shown;  // its best row: the last one that went into the heap of the class
   };
 
-  static std::optional<Way> WayOf(const DomainSum& sum, const NodeTable& nodes);
-  bool FindWays(const NodeTable& nodes, const std::vector<DomainSum>& sums);
+  static std::optional<Grouping> GroupingOf(const DomainSum& sum, const NodeTable& nodes);
+  bool FindGroupings(const NodeTable& nodes, const std::vector<DomainSum>& sums);
   bool CatchUp(const ScoreCache& scores, const NodeTable& nodes, const std::vector<DomainSum>& sums,
                const EvaluatedPod& evaluated_pod);
   bool IsKnown(const std::vector<DomainSum>& sums) const;
@@ -119,7 +119,7 @@ class NodeEquivalenceClasses final : public EquivalentNodes::Domains {
   absl::flat_hash_set<NodeRow> FindNominatedRows(const NodeTable& nodes,
                                                  const EvaluatedPod& evaluated_pod) const;
   int TellApart(const std::vector<int64_t>& values, int cells, int most);
-  void ReadValues(const TrackedSum& followed, const DomainSum& sum, int rows,
+  void ReadValues(const TrackedSum& tracked, const DomainSum& sum, int rows,
                   std::vector<int64_t>& values);
   void FillCells(const ScoreCache& scores, int cells);
 
@@ -150,7 +150,7 @@ class NodeEquivalenceClasses final : public EquivalentNodes::Domains {
   }
 
   int pauses_ = 0;  // so many times it is not tried again
-  std::vector<TrackedSum> followed_;
+  std::vector<TrackedSum> tracked_;
   RowJournal::Position scores_seen_;  // in ScoreCache::changes()
   absl::flat_hash_set<NodeRow> nominated_rows_;
   // What nominated_rows_ is as of.
@@ -165,7 +165,7 @@ class NodeEquivalenceClasses final : public EquivalentNodes::Domains {
   bool is_crowded_ = false;   // a domain has so many cells that to move them costs too much
   std::vector<Class> classes_;
   std::vector<int> unused_classes_;
-  // Of classes; of cells, if these are the classes.
+  // The number of a class, or of a cell, if cells are the classes.
   absl::flat_hash_map<GroupKey, int> number_of_key_;
   // As of the last List().
   std::vector<NodeRow> best_;

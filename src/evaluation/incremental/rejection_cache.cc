@@ -30,8 +30,7 @@ RejectionCache::Outcome RejectionCache::Refresh(const CycleState& state,
                                                 const PodInfo& evaluated_pod,
                                                 const NodeTable& nodes, const Nominator& nominator,
                                                 const DependenciesBeyondNode& beyond_node,
-                                                const NodeVerdicts* known_verdicts,
-                                                WorkBudget& budget) {
+                                                const NodeVerdicts* known_verdicts) {
   Aspects depends_on = framework_.dependencies().FilterDependenciesOf(plugins_);
   if (!beyond_node.domains.empty()) depends_on |= Aspect::kNodeLabels;
   if (!beyond_node.objects.empty()) depends_on |= Aspect::kOfPods | Aspect::kOfNodeObject;
@@ -47,7 +46,7 @@ RejectionCache::Outcome RejectionCache::Refresh(const CycleState& state,
   if (!(objects_ == beyond_node.objects)) objects_ = beyond_node.objects;
   spec_ = objects_.empty() ? nullptr : evaluated_pod.shared_spec();
   const bool filter = known_verdicts == nullptr;
-  const Outcome outcome = FilterMarked(state, evaluated_pod, nodes, filter, budget);
+  const Outcome outcome = FilterMarked(state, evaluated_pod, nodes, filter);
   if (outcome != Outcome::kYielded) yields_.Reset();
   if (filter) return outcome;
   verdicts_.ClearReasonIds();
@@ -57,11 +56,10 @@ RejectionCache::Outcome RejectionCache::Refresh(const CycleState& state,
 
 RejectionCache::Outcome RejectionCache::FilterMarked(const CycleState& state,
                                                      const PodInfo& evaluated_pod,
-                                                     const NodeTable& nodes, bool filter,
-                                                     WorkBudget& budget) {
+                                                     const NodeTable& nodes, bool filter) {
   constexpr size_t kFew = 64, kMost = 16384;  // so many are still at hand from step to step
   for (size_t at_once = kFew; marked_.size() > kFew; at_once = std::min(2 * at_once, kMost)) {
-    const Outcome outcome = FilterMany(state, evaluated_pod, nodes, at_once, filter, budget);
+    const Outcome outcome = FilterMany(state, evaluated_pod, nodes, at_once, filter);
     if (outcome != Outcome::kRejected) return outcome;
   }
   while (!marked_.empty()) {
@@ -86,10 +84,13 @@ RejectionCache::Outcome RejectionCache::FilterOne(const CycleState& state,
   return Outcome::kRejected;
 }
 
-// Whether it yields, with so many marked rows left.
+// Yields if the budget is spent, with so many marked rows left, unless it would not end.
 bool RejectionCache::YieldsWith(size_t marked, WorkBudget& budget) {
   if (!budget.IsSpent()) return false;
-  if (yields_.MayYieldWith(marked)) return true;
+  if (yields_.MayYieldWith(marked)) {
+    budget.Yield();
+    return true;
+  }
   budget.Lift();
   return false;
 }
@@ -99,9 +100,9 @@ bool RejectionCache::YieldsWith(size_t marked, WorkBudget& budget) {
 RejectionCache::Outcome RejectionCache::FilterEach(const CycleState& state,
                                                    const PodInfo& evaluated_pod,
                                                    const NodeTable& nodes,
-                                                   absl::Span<const NodeRow> rows,
-                                                   WorkBudget& budget) {
+                                                   absl::Span<const NodeRow> rows) {
   constexpr int64_t kStepsOfRow = 20;
+  WorkBudget& budget = state.work_budget();
   for (size_t i = 0; i < rows.size(); ++i) {
     if (YieldsWith(marked_.size() + rows.size() - i, budget)) {
       marked_.insert(marked_.end(), rows.begin() + static_cast<std::ptrdiff_t>(i), rows.end());
@@ -121,7 +122,7 @@ RejectionCache::Outcome RejectionCache::FilterEach(const CycleState& state,
 RejectionCache::Outcome RejectionCache::FilterMany(const CycleState& state,
                                                    const PodInfo& evaluated_pod,
                                                    const NodeTable& nodes, size_t at_once,
-                                                   bool filter, WorkBudget& budget) {
+                                                   bool filter) {
   const size_t kept = marked_.size() - std::min(at_once, marked_.size());
   const std::vector<NodeRow> some(marked_.rbegin(), marked_.rend() - kept);
   marked_.resize(kept);
@@ -161,7 +162,7 @@ RejectionCache::Outcome RejectionCache::FilterMany(const CycleState& state,
     marked_.insert(marked_.end(), with_nominations.begin(), with_nominations.end());
     return Outcome::kFits;
   }
-  const Outcome outcome = FilterEach(state, evaluated_pod, nodes, with_nominations, budget);
+  const Outcome outcome = FilterEach(state, evaluated_pod, nodes, with_nominations);
   if (outcome != Outcome::kRejected) return outcome;
   return marked_.size() == kept ? Outcome::kRejected : Outcome::kFits;
 }

@@ -15,7 +15,7 @@
 #include "berth/columns/node_verdicts.h"
 #include "berth/framework/work_budget.h"
 #include "evaluation/diagnosis.h"
-#include "evaluation/incremental/node_changes.h"
+#include "evaluation/incremental/node_change_tracker.h"
 #include "evaluation/incremental/rejection_counts.h"
 #include "framework/domain_tracker.h"
 #include "framework/framework.h"
@@ -40,10 +40,11 @@ class RejectionCache {
   // a pod of this signature. `state` is that of its PreFilter with all plugins; `beyond_node` the
   // result of VerdictDependencies::FindBeyondNode() for it. Stops at nodes that fit.
   // `known_verdicts`: the verdicts of filters that have just rejected all nodes, if they ran; not
-  // used if there are dependencies beyond the node, or plugins that did not sign. Spends `budget`.
+  // used if there are dependencies beyond the node, or plugins that did not sign. Spends the budget
+  // of `state`.
   Outcome Refresh(const CycleState& state, const PodInfo& evaluated_pod, const NodeTable& nodes,
                   const Nominator& nominator, const DependenciesBeyondNode& beyond_node,
-                  const NodeVerdicts* known_verdicts, WorkBudget& budget);
+                  const NodeVerdicts* known_verdicts);
 
   // Whether the last pod of this class was rejected.
   bool last_pod_was_rejected() const { return last_pod_was_rejected_; }
@@ -60,13 +61,13 @@ class RejectionCache {
   bool CatchUpBeyondNode(const NodeTable& nodes, const PodInfo& evaluated_pod,
                          const DependenciesBeyondNode& beyond_node);
   Outcome FilterMarked(const CycleState& state, const PodInfo& evaluated_pod,
-                       const NodeTable& nodes, bool filter, WorkBudget& budget);
+                       const NodeTable& nodes, bool filter);
   Outcome FilterOne(const CycleState& state, const PodInfo& evaluated_pod, const NodeTable& nodes,
                     NodeRow row);
   Outcome FilterEach(const CycleState& state, const PodInfo& evaluated_pod, const NodeTable& nodes,
-                     absl::Span<const NodeRow> rows, WorkBudget& budget);
+                     absl::Span<const NodeRow> rows);
   Outcome FilterMany(const CycleState& state, const PodInfo& evaluated_pod, const NodeTable& nodes,
-                     size_t at_once, bool filter, WorkBudget& budget);
+                     size_t at_once, bool filter);
   bool YieldsWith(size_t marked, WorkBudget& budget);
   void Mark(NodeRow row);
   void MarkAll(int rows);
@@ -75,7 +76,7 @@ class RejectionCache {
   const PluginMask plugins_;
   bool last_pod_was_rejected_ = true;
 
-  NodeChanges node_changes_;
+  NodeChangeTracker node_changes_;
   // As of the last Refresh(). `spec_` is the pod's, if cluster objects are among its inputs.
   DomainTracker<DomainThreshold> domains_;
   std::vector<PluginInputs> objects_;

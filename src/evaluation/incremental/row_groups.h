@@ -32,7 +32,7 @@ struct ScoredRow {
 class ScoredRowHeap {
  public:
   bool empty() const { return heap_.empty(); }
-  // Of `rows` in the group, whose entries `is_now` knows.
+  // There are `rows` in the group; `is_now` tells which entries are up to date.
   template <class IsNow>
   void Add(ScoredRow row, int rows, IsNow is_now) {
     heap_.push_back(row);

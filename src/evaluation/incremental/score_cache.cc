@@ -15,8 +15,6 @@
 namespace berth {
 namespace {
 
-// When so many rows changed, all rows in order cost less.
-bool IsMany(size_t changed, size_t rows) { return changed > 16 + rows / 16; }
 // So few are filtered one by one.
 constexpr size_t kFewRows = 2;
 
@@ -85,7 +83,6 @@ Status ScoreCache::Refresh(const NodeTable& nodes, const Nominator& nominator,
   if (!scored_) return LookForFeasible(nodes, evaluated_pod);
   if (scratch_.changed.empty() && !have_moved && !spread_changed_) return Status::Success();
 
-  const ScoreColumns::Extremes extremes = columns_.extremes();
   Status status = RefilterChanged(evaluated_pod);
   if (!status.ok()) return status;
   bool all_differ = false;
@@ -93,7 +90,7 @@ Status ScoreCache::Refresh(const NodeTable& nodes, const Nominator& nominator,
     status = columns_.ScoreBySpread(nodes, all_differ);
     if (!status.ok()) return status;
   }
-  all_differ |= columns_.FindExtremes(extremes);
+  all_differ |= columns_.FindExtremes();
   if (all_differ) return Renormalize();
   if (have_moved) {
     columns_.Sort(first_moved_);
@@ -177,7 +174,7 @@ bool ScoreCache::CollectChanged(const NodeTable& nodes, const Nominator& nominat
       spread_changed_ && absl::c_any_of(filters_, [](const Participant& filter) {
         return (filter.depends_on & Aspect::kImageSpread) != 0;
       });
-  return !all_filtered_again && !IsMany(scratch_.changed.size(), nodes.size());
+  return !all_filtered_again && scratch_.changed.size() <= MaxChangedRows(nodes.size());
 }
 
 // Nodes came, which are to be filtered, or went.
@@ -250,7 +247,7 @@ Status ScoreCache::RefilterChanged(const PodInfo& evaluated_pod) {
   for (const NodeRow row : scratch_.changed) {
     const bool was_feasible = feasible_.contains(row);
     scratch_.were_feasible.push_back(was_feasible);
-    // Of a row that was rejected, another plugin may be the first to reject it now.
+    // Another plugin may be the first now to reject a row that was rejected.
     if (!was_feasible) scratch_.aspects[row] = Aspect::kEverything;
     aspects |= scratch_.aspects[row];
   }

@@ -14,7 +14,7 @@
 #include "absl/types/span.h"
 #include "berth/columns/node_verdicts.h"
 #include "evaluation/incremental/feasible_rows.h"
-#include "evaluation/incremental/node_changes.h"
+#include "evaluation/incremental/node_change_tracker.h"
 #include "evaluation/incremental/score_columns.h"
 #include "framework/framework.h"
 #include "framework/verdict_dependencies.h"
@@ -29,6 +29,10 @@ class ScoreCache {
  public:
   // The total of a row that is not feasible.
   static constexpr int64_t kInfeasible = ScoreColumns::kInfeasible;
+
+  // If more of `rows` rows changed, a Refresh() saves nothing: they cost more one by one than all
+  // rows do in batches.
+  static uint64_t MaxChangedRows(int rows) { return 16 + static_cast<uint64_t>(rows) / 16; }
 
   // What a Refresh() needs meanwhile; caches share one.
   struct Scratch {
@@ -94,7 +98,7 @@ class ScoreCache {
   // Prefetches what is kept of that row. A hint: any number is allowed.
   void PrefetchRow(NodeRow row) const;
   // The best of feasible() but for `row`, or -1.
-  NodeRow BestBut(NodeRow row) const { return columns_.BestBut(row); }
+  NodeRow BestExcept(NodeRow row) const { return columns_.BestExcept(row); }
   // Whether other plugins scored the last pod of this class.
   bool others_score() const { return others_score_; }
   void set_others_score(bool others_score) { others_score_ = others_score; }
@@ -103,8 +107,8 @@ class ScoreCache {
   bool totals_hold_for_any_subset() const { return columns_.totals_hold_for_any_subset(); }
   // The best of the feasible rows that `accepts`, called for better rows first; -1 if it accepts
   // none of the `most` best.
-  NodeRow BestThat(absl::FunctionRef<bool(NodeRow)> accepts, int most) {
-    return columns_.BestThat(accepts, most);
+  NodeRow BestAccepted(absl::FunctionRef<bool(NodeRow)> accepts, int most) {
+    return columns_.BestAccepted(accepts, most);
   }
   // The totals of some of the feasible rows, normalised over these.
   Status TotalsOf(absl::Span<const NodeRow> rows, absl::Span<int64_t> totals) const {
@@ -158,7 +162,7 @@ class ScoreCache {
   // False if nothing was feasible: what follows from scores is not up to date.
   bool scored_ = false;
   const NodeTable* nodes_ = nullptr;
-  NodeChanges node_changes_;
+  NodeChangeTracker node_changes_;
   CycleState state_;
   std::vector<PluginInputs> inputs_;  // of object filters, as of the last Refresh()
   CycleState* objects_ = nullptr;     // of the evaluated_pod, in a Refresh() with object filters
@@ -167,7 +171,7 @@ class ScoreCache {
   ScoreColumns columns_;
   RowJournal changes_;
   bool rebuilt_ = false, read_all_rows_ = false;  // by the last Refresh()
-  // Of a Refresh():
+  // During a Refresh():
   Scratch& scratch_;
   NodeRow first_moved_ = kNothingMoved;  // the rows before it did not move
   bool spread_changed_ = false;          // Aspect::kImageSpread

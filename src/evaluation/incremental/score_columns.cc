@@ -148,11 +148,13 @@ Status ScoreColumns::CallPlugin(const NodeTable& nodes, const Scorer& scorer,
 
 // Adds the weighted scores of plain_ to plain_totals_ of `rows`, which are 0.
 Status ScoreColumns::AddPlainScores(const NodeTable& nodes, absl::Span<const NodeRow> rows) {
+  const ScoreRunner& runner = framework_.scores();
   for (const Scorer& scorer : plain_) {
+    if (runner.UniformScore(*scorer.hook, state_, pod_, nodes) == 0) continue;
     Status status = CallPlugin(nodes, scorer, rows);
-    if (status.ok()) status = framework_.scores().CheckScores(*scorer.hook, scratch_.scores);
+    if (status.ok()) status = runner.CheckScores(*scorer.hook, scratch_.scores);
     if (!status.ok()) return status;
-    const int64_t factor = framework_.scores().ScoreFactor(*scorer.hook);
+    const int64_t factor = runner.ScoreFactor(*scorer.hook);
     for (size_t i = 0; i < rows.size(); ++i) {
       plain_totals_[rows[i]] += scratch_.scores[i] * factor;
     }
@@ -162,6 +164,11 @@ Status ScoreColumns::AddPlainScores(const NodeTable& nodes, absl::Span<const Nod
 
 // All feasible rows; sets `differs` if one of the scores is another than it was.
 Status ScoreColumns::ScoreColumn(const NodeTable& nodes, Column& column, bool& differs) {
+  if (column.raw.empty() &&
+      framework_.scores().UniformScore(*column.hook, state_, pod_, nodes) == 0) {
+    FindExtremes(column);
+    return Status::Success();
+  }
   const absl::Span<const NodeRow> rows = feasible_.rows();
   Status status = CallPlugin(nodes, column, rows);
   if (!status.ok()) return status;
@@ -188,18 +195,11 @@ void ScoreColumns::Move(const RowMove& move) {
 
 // --- Extremes ---
 
-ScoreColumns::Extremes ScoreColumns::extremes() const {
-  Extremes extremes;
-  for (const Column& column : normalized_) extremes.push_back({column.low, column.high});
-  return extremes;
-}
-
-bool ScoreColumns::FindExtremes(const Extremes& before) {
+bool ScoreColumns::FindExtremes() {
   bool differ = false;
-  for (size_t i = 0; i < normalized_.size(); ++i) {
-    Column& column = normalized_[i];
+  for (Column& column : normalized_) {
     if (column.at_low == 0 || column.at_high == 0) FindExtremes(column);
-    differ |= before[i] != std::pair(column.low, column.high);
+    differ |= column.low != column.normalized_low || column.high != column.normalized_high;
   }
   return differ;
 }
@@ -222,21 +222,24 @@ Status ScoreColumns::Renormalize(int size) {
   const absl::Span<const NodeRow> rows = feasible_.rows();
   for (const NodeRow row : rows) totals_[row] = plain_totals_[row];
   std::vector<int64_t>& scores = scratch_.scores;
-  for (const Column& column : normalized_) {
+  for (Column& column : normalized_) {
     if (rows.empty()) break;
     const int64_t factor = framework_.scores().ScoreFactor(*column.hook);
-    if (column.all_equal()) {  // the extremes stand for all
-      int64_t score = 0;
-      Status status = Normalized(column, rows.front(), score);
-      if (!status.ok()) return status;
-      for (const NodeRow row : rows) totals_[row] += score * factor;
-      continue;
-    }
-    scores.resize(rows.size());
-    for (size_t i = 0; i < rows.size(); ++i) scores[i] = column.score(rows[i]);
-    Status status = framework_.scores().RunNormalizeScores(*column.hook, state_, pod_, rows,
+    column.normalized_low = column.low;
+    column.normalized_high = column.high;
+    // By SignPlugin's contract normalised scores depend on the extremes and nothing else: one row
+    // stands for all that are equal.
+    const absl::Span<const NodeRow> asked = column.all_equal() ? rows.first(1) : rows;
+    scores.resize(asked.size());
+    for (size_t i = 0; i < asked.size(); ++i) scores[i] = column.score(asked[i]);
+    Status status = framework_.scores().RunNormalizeScores(*column.hook, state_, pod_, asked,
                                                            absl::MakeSpan(scores));
     if (!status.ok()) return status;
+    if (column.all_equal()) {
+      column.same_for_all = scores[0] * factor;
+      for (const NodeRow row : rows) totals_[row] += column.same_for_all;
+      continue;
+    }
     for (size_t i = 0; i < rows.size(); ++i) totals_[rows[i]] += scores[i] * factor;
   }
   best_.Build(static_cast<int>(totals_.size()), ByTotal(totals_));
@@ -265,17 +268,15 @@ Status ScoreColumns::UpdateTotals(absl::Span<const NodeRow> rows) {
   return Status::Success();
 }
 
-// Adds to their totals the normalised scores of feasible rows. By SignPlugin's contract they depend
-// on the extremes and nothing else.
+// Adds to their totals the normalised scores of feasible rows: the extremes, which did not change,
+// stand for all other rows.
 Status ScoreColumns::AddNormalized(const Column& column, std::vector<NodeRow>& rows) {
   if (rows.empty()) return Status::Success();
-  const int64_t factor = framework_.scores().ScoreFactor(*column.hook);
   if (column.all_equal()) {
-    int64_t score = 0;
-    Status status = Normalized(column, rows.front(), score);
-    for (const NodeRow row : rows) totals_[row] += score * factor;
-    return status;
+    for (const NodeRow row : rows) totals_[row] += column.same_for_all;
+    return Status::Success();
   }
+  const int64_t factor = framework_.scores().ScoreFactor(*column.hook);
   std::vector<int64_t>& scores = scratch_.scores;
   scores.clear();
   for (const NodeRow row : rows) scores.push_back(column.score(row));
@@ -293,17 +294,6 @@ void ScoreColumns::Sort(NodeRow first) {
   best_.Build(static_cast<int>(totals_.size()), ByTotal(totals_), first);
 }
 
-// One row's raw score, normalised. By SignPlugin's contract it depends on the extremes and nothing
-// else.
-Status ScoreColumns::Normalized(const Column& column, NodeRow row, int64_t& score) const {
-  const NodeRow rows[] = {row, row, row};
-  int64_t scores[] = {column.score(row), column.low, column.high};
-  Status status = framework_.scores().RunNormalizeScores(*column.hook, state_, pod_, rows,
-                                                         absl::MakeSpan(scores));
-  score = scores[0];
-  return status;
-}
-
 void ScoreColumns::PrefetchRow(NodeRow row) const {
   if (row < 0 || row >= static_cast<NodeRow>(totals_.size())) return;
   Prefetch(&totals_[row]);
@@ -313,9 +303,11 @@ void ScoreColumns::PrefetchRow(NodeRow row) const {
   }
 }
 
-NodeRow ScoreColumns::BestBut(NodeRow row) const { return best_.BestBut(row, ByTotal(totals_)); }
+NodeRow ScoreColumns::BestExcept(NodeRow row) const {
+  return best_.BestExcept(row, ByTotal(totals_));
+}
 
-NodeRow ScoreColumns::BestThat(absl::FunctionRef<bool(NodeRow)> accepts, int most) {
+NodeRow ScoreColumns::BestAccepted(absl::FunctionRef<bool(NodeRow)> accepts, int most) {
   NodeRow row = best_.best();
   std::vector<std::pair<NodeRow, int64_t>> refused;  // and their totals
   while (row >= 0 && !accepts(row)) {

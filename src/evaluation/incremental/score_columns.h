@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -70,11 +69,9 @@ class ScoreColumns {
 
   // --- Extremes ---
 
-  // Lowest and highest raw score of each plugin that normalises.
-  using Extremes = std::vector<std::pair<int64_t, int64_t>>;
-  Extremes extremes() const;
-  // Looks for those at which no row is left. Returns whether one is another than `before`.
-  bool FindExtremes(const Extremes& before);
+  // Looks for the lowest and highest raw scores at which no row is left. Returns whether one is
+  // another than when Renormalize() ran.
+  bool FindExtremes();
   // Whether the totals are the same over any part of the feasible rows.
   bool totals_hold_for_any_subset() const {
     return std::all_of(normalized_.begin(), normalized_.end(),
@@ -83,9 +80,9 @@ class ScoreColumns {
 
   // --- Totals ---
 
-  // Of all feasible rows; there are `size` rows.
+  // The totals of all feasible rows; there are `size` rows.
   Status Renormalize(int size);
-  // Of some rows.
+  // The totals of some rows.
   Status UpdateTotals(absl::Span<const NodeRow> rows);
   // The order of the totals, of which those before `first` stayed where they were.
   void Sort(NodeRow first);
@@ -93,8 +90,8 @@ class ScoreColumns {
   // The totals of some of the feasible rows, normalised over these.
   Status TotalsOf(absl::Span<const NodeRow> rows, absl::Span<int64_t> totals) const;
   NodeRow best() const { return best_.best(); }
-  NodeRow BestBut(NodeRow row) const;
-  NodeRow BestThat(absl::FunctionRef<bool(NodeRow)> accepts, int most);
+  NodeRow BestExcept(NodeRow row) const;
+  NodeRow BestAccepted(absl::FunctionRef<bool(NodeRow)> accepts, int most);
   // A hint: any number is allowed.
   void PrefetchRow(NodeRow row) const;
 
@@ -108,6 +105,8 @@ class ScoreColumns {
     std::vector<int64_t> raw;  // by row; empty as long as all are 0
     int64_t low = 0, high = 0;
     int count = 0, at_low = 0, at_high = 0;  // rows in all, and at the extremes
+    // As of Renormalize(): the extremes, and if they are equal what all rows get, weighted.
+    int64_t normalized_low = 0, normalized_high = 0, same_for_all = 0;
 
     int64_t score(NodeRow row) const { return raw.empty() ? 0 : raw[row]; }
     void SetScore(NodeRow row, int64_t score, int rows);
@@ -120,7 +119,6 @@ class ScoreColumns {
   Status AddPlainScores(const NodeTable& nodes, absl::Span<const NodeRow> rows);
   Status ScoreColumn(const NodeTable& nodes, Column& column, bool& differs);
   void FindExtremes(Column& column) const;
-  Status Normalized(const Column& column, NodeRow row, int64_t& score) const;
   Status AddNormalized(const Column& column, std::vector<NodeRow>& rows);
 
   const Framework& framework_;

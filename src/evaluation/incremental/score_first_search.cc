@@ -13,7 +13,7 @@
 namespace berth {
 namespace {
 
-// Of so few nodes all are filtered.
+// If nodes are so few, all are filtered.
 constexpr int kFewNodes = 8;
 // Nodes that are filtered one by one for each question; then they are in blocks.
 constexpr int kFewTries = 4;
@@ -88,14 +88,16 @@ bool ScoreFirstSearch::ScoreAll(const EvaluationRequest& request) {
   totals_.assign(rows_.size(), 0);
   for (const Hook<ScorePlugin>& hook : request.framework.plugins().score) {
     if ((request.state.skips().score & MaskOf(hook)) != 0) continue;
-    scores_.assign(rows_.size(), 0);
-    if (!runner
-             .RunScorePlugin(hook, request.state, *request.pod, request.nodes, rows_,
-                             absl::MakeSpan(scores_))
-             .ok() ||
-        (hook.extensions != nullptr && !Normalize(request, hook))) {
+    const std::optional<int64_t> uniform =
+        runner.UniformScore(hook, request.state, *request.pod, request.nodes);
+    scores_.assign(uniform.has_value() ? 1 : rows_.size(), uniform.value_or(0));
+    if (!uniform.has_value() && !runner
+                                     .RunScorePlugin(hook, request.state, *request.pod,
+                                                     request.nodes, rows_, absl::MakeSpan(scores_))
+                                     .ok()) {
       return false;
     }
+    if (hook.extensions != nullptr && !Normalize(request, hook)) return false;
     int64_t of_all = 0;  // what all nodes get makes none of them better
     const bool all_equal = scores_.size() == 1;
     if (!runner.AddScores(hook, scores_,
@@ -222,8 +224,8 @@ NodeRow ScoreFirstSearch::FindBest(const EvaluationRequest& request) {
   return best_of_all;
 }
 
-// Of those in block_, which are filtered at once. -1 if none of them is feasible, or a filter
-// fails.
+// The best of those in block_, which are filtered at once. -1 if none of them is feasible, or a
+// filter fails.
 NodeRow ScoreFirstSearch::FindBestOfBlock(const EvaluationRequest& request) {
   if (!FilterBlock(request)) return -1;
   while (true) {

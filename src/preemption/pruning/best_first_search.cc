@@ -111,7 +111,7 @@ bool BestFirstSearch::TryTheRest(CandidateList& found) {
   return true;
 }
 
-// Of nodes whose dry runs fail for the same shortage, one is tried for all. Returns the rows that
+// Tries one for all nodes whose dry runs fail for the same shortage. Returns the rows that
 // are left.
 std::vector<NodeRow> BestFirstSearch::TryOneOfEach(absl::Span<const NodeRow> rows,
                                                    CandidateList& found) {

@@ -16,8 +16,8 @@
 #include "preemption/candidate_list.h"
 #include "preemption/candidate_search.h"
 #include "preemption/pruning/bound_cache.h"
-#include "preemption/pruning/cached_dry_runs.h"
 #include "preemption/pruning/candidate_heap.h"
+#include "preemption/pruning/dry_runner.h"
 
 namespace berth {
 
@@ -29,7 +29,7 @@ class BestFirstSearch {
   // row, the potential nodes that are to be tried. `bounds` and `levels` are as of now. `own_row`:
   // that the pod is nominated to, or -1.
   BestFirstSearch(const Handle& handle, const PreemptionQuery& query,
-                  const PreemptorClass& preemptor, CachedDryRuns& dry_runs, CandidateBounds& bounds,
+                  const PreemptorClass& preemptor, DryRunner& dry_runs, CandidateBounds& bounds,
                   std::vector<uint8_t> is_left, const PriorityLevels& levels, NodeRow own_row)
       : handle_(handle),
         statuses_(query.statuses),
@@ -86,7 +86,7 @@ class BestFirstSearch {
   const DisruptionBudgets& budgets_;
   const NodeRow own_row_;
   const BoundCalculator calculator_;
-  CachedDryRuns& dry_runs_;
+  DryRunner& dry_runs_;
   CandidateBounds& bounds_;
   CandidateHeap heap_;
   std::vector<std::pair<NodeRow, CandidateBound>> replaced_;  // bounds of the other class

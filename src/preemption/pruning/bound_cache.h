@@ -62,7 +62,7 @@ class CandidateBounds {
   std::vector<NodeRow> forgotten_;                // rows that are not
 };
 
-// Of the classes that came last. Scheduling thread.
+// The bounds for the classes that came last. Scheduling thread.
 class BoundCache {
  public:
   // In step with `nodes`. Valid until the next call.

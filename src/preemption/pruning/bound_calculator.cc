@@ -88,7 +88,7 @@ BoundCalculator::BoundCalculator(const PreemptorClass& preemptor, const NodeTabl
   needs_place_ = true;
 }
 
-// Of the i-th thing that the pod needs, how much the row lacks: 0 or less if it does not. False if
+// How much the row lacks of the i-th thing that the pod needs: 0 or less if it does not. False if
 // sums do not tell.
 inline bool BoundCalculator::FindMissing(NodeRow row, size_t i, Pods nominated,
                                          int64_t& missing) const {
@@ -163,7 +163,7 @@ EvictionFeasibility BoundCalculator::Compute(NodeRow row, Pods nominated,
   size_t levels = 0;  // from which somebody may go
   while (levels < level_count_ && levels_[levels].priority[place] < below_) ++levels;
   if (levels == 0) return EvictionFeasibility(EvictionFeasibility::Kind::kNoVictims);
-  const auto sums_do_not_tell = [&] {  // one victim, whoever it is
+  const auto sums_do_not_tell = [&] {  // one victim, any of them
     bound = InAnyOrder(AtBest(place, 0, 1), place, levels);
     return possible;
   };

@@ -110,7 +110,7 @@ class BoundCalculator {
                              const DisruptionBudgets& budgets) const;
 
  private:
-  // Of a PriorityLevel. Columns by place.
+  // The columns of a PriorityLevel, by place.
   struct Level {
     const int64_t* priority;
     const int32_t* pods;

@@ -21,8 +21,8 @@
 
 namespace berth {
 
-// Of one class: pods with the same DryRunInputs::pod_class and priority, whose rules may evict the
-// same kinds of pods (PreemptorClass::by_priority). Scheduling thread.
+// The results for one class: pods with the same DryRunInputs::pod_class and priority, whose rules
+// may evict the same kinds of pods (PreemptorClass::by_priority). Scheduling thread.
 class CachedResults {
  public:
   // Brings everything in step with the nodes, the nominations, the budgets and what the filters
@@ -35,9 +35,9 @@ class CachedResults {
   int size() const { return static_cast<int>(outcome_of_.size()); }
   bool IsKnown(NodeRow row) const { return outcome_of_[row] != kUnknown; }
   bool IsFailure(NodeRow row) const { return IsKnown(row) && !IsCandidate(outcome_of_[row]); }
-  // Of a known row: the candidate, or null.
+  // For a known row: the candidate, or null.
   ScoredCandidatePtr candidate(NodeRow row);
-  // Of a known row that is no candidate: why not, an index in failures(), or kNoVictims.
+  // For a known row that is no candidate: why not, an index in failures(), or kNoVictims.
   int failure(NodeRow row) const { return outcome_of_[row]; }
   absl::Span<const Status> failures() const { return failures_; }
   static constexpr int kNoVictims = -3;
@@ -90,7 +90,7 @@ class CachedResults {
   int yields_without_progress_ = 0;
 };
 
-// Of the classes that came last. Scheduling thread.
+// The results for the classes that came last. Scheduling thread.
 class DryRunCache {
  public:
   // What is kept under `key`, over `rows` nodes. Valid until the next call.

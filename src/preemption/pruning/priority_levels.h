@@ -21,14 +21,14 @@ namespace berth {
 // The pods of each node's lowest priority, or of its second lowest, and so on. Columns, by
 // PriorityLevels::place() of a row.
 struct PriorityLevel {
-  // Of a resource; empty if no pod of the level requests it.
+  // A column of one resource; empty if no pod of the level requests it.
   using Amounts = std::vector<int64_t>;
 
   std::vector<int64_t> priority;  // PriorityLevels::kNone if there is none
   std::vector<int32_t> pods;
   std::vector<int64_t> latest_start_nanos;  // as StartNanos()
   // By ResourceId, of the common ones: what all of them request, and what one of them requests at
-  // most. Of the others, by place, too.
+  // most. For the others, by place, too.
   std::vector<Amounts> requests, largest;
   RareAmounts rare_requests, rare_largest;
 };

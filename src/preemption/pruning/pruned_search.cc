@@ -11,7 +11,7 @@
 #include "preemption/candidate_list.h"
 #include "preemption/fit_error.h"
 #include "preemption/pruning/best_first_search.h"
-#include "preemption/pruning/cached_dry_runs.h"
+#include "preemption/pruning/dry_runner.h"
 
 namespace berth {
 namespace {
@@ -25,20 +25,48 @@ PreemptionHints::Victims VictimsOf(const PreemptionQuery& query) {
                           : hints->PossibleVictims(query.state, query.pod);
 }
 
-// By row: the potential nodes but for those that are known to fail.
-std::vector<uint8_t> RowsToTry(const NodeStatuses& statuses, const CachedResults* cache, int size) {
+// The potential nodes on which there may be victims; absent if that may be all of them.
+std::optional<std::vector<NodeRow>> RowsWithVictims(const PreemptionQuery& query,
+                                                    const NodeTable& nodes) {
+  const auto* hints = dynamic_cast<const PreemptionHints*>(&query.rules);
+  if (hints == nullptr) return std::nullopt;
+  std::optional<std::vector<NodeRow>> rows = hints->RowsWithVictims(query.state, query.pod, nodes);
+  if (!rows.has_value()) return std::nullopt;
+  std::erase_if(*rows,
+                [&](NodeRow row) { return query.statuses.code(row) != Code::kUnschedulable; });
+  return rows;
+}
+
+// By row: the potential nodes but for those that are known to fail. `with_victims`: which these
+// are, if not all.
+std::vector<uint8_t> RowsToTry(const NodeStatuses& statuses,
+                               const std::optional<std::vector<NodeRow>>& with_victims,
+                               const CachedResults* cache, int size) {
   const auto* columns = dynamic_cast<const StatusColumns*>(&statuses);
   std::vector<uint8_t> is_left(size);
   const absl::Span<const Code> codes =
       columns == nullptr ? absl::Span<const Code>() : columns->codes();
-  for (NodeRow row = 0; row < size; ++row) {
-    is_left[row] = (codes.empty() ? statuses.code(row) : codes[row]) == Code::kUnschedulable;
+  if (with_victims.has_value()) {
+    for (const NodeRow row : *with_victims) is_left[row] = 1;
+  } else {
+    for (NodeRow row = 0; row < size; ++row) {
+      is_left[row] = (codes.empty() ? statuses.code(row) : codes[row]) == Code::kUnschedulable;
+    }
   }
   if (cache == nullptr || cache->known_count() == 0) return is_left;
   for (NodeRow row = 0; row < size; ++row) {
     if (cache->IsFailure(row)) is_left[row] = 0;
   }
   return is_left;
+}
+
+// Grows with every change of any object.
+int64_t VersionOfAll(const ObjectStore& objects) {
+  int64_t version = 0;
+  for (int kind = 0; kind < kMostKinds; ++kind) {
+    version += static_cast<int64_t>(objects.version(static_cast<Kind>(kind)));
+  }
+  return version;
 }
 
 }  // namespace
@@ -49,14 +77,19 @@ int64_t PrunedSearch::LowestPriority() {
   return levels_->lowest();
 }
 
-std::optional<SearchResult> PrunedSearch::Find(const PreemptionQuery& query, WorkBudget& budget) {
+std::optional<SearchResult> PrunedSearch::Find(const PreemptionQuery& query) {
   const NodeTable& nodes = handle_.nodes();
   const PreemptionHints::Victims victims = VictimsOf(query);
   const PreemptorClass preemptor = ClassOf(query, victims);
   bool somebody_goes = victims != PreemptionHints::Victims::kNone;
   if (somebody_goes) {
-    if (!levels_->Refresh(nodes, budget)) return std::nullopt;
+    if (!levels_->Refresh(nodes, query.state.work_budget())) return std::nullopt;
     somebody_goes = !preemptor.by_priority || levels_->lowest() < preemptor.below();
+  }
+  std::optional<std::vector<NodeRow>> with_victims;
+  if (somebody_goes) {
+    with_victims = RowsWithVictims(query, nodes);
+    somebody_goes = !with_victims.has_value() || !with_victims->empty();
   }
   if (!somebody_goes) {
     FitError fit_error(query.rules, query.pod, nodes);
@@ -66,12 +99,16 @@ std::optional<SearchResult> PrunedSearch::Find(const PreemptionQuery& query, Wor
   const NodeRow own_row = OwnRow(query.pod);
   CachedResults* const cache = FindCached(query, preemptor, own_row);
   const auto search_by = [&](CandidateBounds& bounds, std::optional<SearchResult>& result) {
-    CachedDryRuns dry_runs(handle_, query, cache, budget);
+    DryRunner dry_runs(handle_, query, cache);
     BestFirstSearch search(handle_, query, preemptor, dry_runs, bounds,
-                           RowsToTry(query.statuses, cache, nodes.size()), *levels_, own_row);
+                           RowsToTry(query.statuses, with_victims, cache, nodes.size()), *levels_,
+                           own_row);
     CandidateList candidates(query.range.candidates);
     const Outcome outcome = search.Find(query.state.for_explanation(), candidates);
     if (outcome != Outcome::kDone) return outcome;
+    if (candidates.empty() && with_victims.has_value()) {
+      dry_runs.AddOthersWithoutVictims(*with_victims);
+    }
     if (cache != nullptr) cache->OnSearchEnd();
     result = candidates.empty() ? std::move(dry_runs).NoCandidates()
                                 : SearchResult{.candidates = std::move(candidates).Take()};
@@ -85,6 +122,22 @@ std::optional<SearchResult> PrunedSearch::Find(const PreemptionQuery& query, Wor
                          query.budgets.changed_nodes(), own_row),
             result);
   return result;
+}
+
+std::optional<std::vector<ScoredCandidatePtr>> PrunedSearch::DryRunAll(
+    const PreemptionQuery& query, absl::Span<const NodeRow> rows) {
+  CachedResults* const cache =
+      FindCached(query, ClassOf(query, VictimsOf(query)), OwnRow(query.pod));
+  DryRunner dry_runs(handle_, query, cache);
+  std::vector<ScoredCandidatePtr> candidates;
+  for (const NodeRow row : rows) {
+    if (dry_runs.YieldsBefore(row)) return std::nullopt;
+    ScoredCandidatePtr candidate = dry_runs.Try(row);
+    if (candidate != nullptr) candidates.push_back(std::move(candidate));
+  }
+  // Which pods a group can spare changes with much that is not followed: kept for this pod only.
+  if (cache != nullptr && query.spare_groups != nullptr) *cache = CachedResults();
+  return candidates;
 }
 
 std::optional<ResourceNeed> PrunedSearch::FindNeed(const PreemptionQuery& query) const {
@@ -114,14 +167,18 @@ CachedResults* PrunedSearch::FindCached(const PreemptionQuery& query,
   if (source == nullptr || !source->FindDryRunInputs(query.state, query.pod, inputs))
     return nullptr;
   const NodeTable& nodes = handle_.nodes();
-  const std::string key =
-      absl::StrCat(inputs.pod_class, preemptor.priority, ";", preemptor.by_priority);
+  std::string key = absl::StrCat(inputs.pod_class, preemptor.priority, ";", preemptor.by_priority);
+  if (query.spare_groups != nullptr) {
+    absl::StrAppend(&key, ";sparing groups");
+    inputs.filter_inputs.Add(query.spare_groups->version());
+    inputs.filter_inputs.Add(VersionOfAll(handle_.objects()));
+  }
   CachedResults& cached = dry_runs_.Find(key, nodes.size());
   cached.Refresh(nodes, handle_.nominator(), query.budgets.changed_nodes(), own_row, inputs);
   return &cached;
 }
 
-// Of the node that the pod is nominated to, or -1.
+// The row of the node that the pod is nominated to, or -1.
 NodeRow PrunedSearch::OwnRow(const PodInfo& pod) const {
   const std::optional<Symbol> name = Symbol::Find(handle_.nominator().NominatedNode(pod));
   return name.has_value() ? handle_.nodes().FindRow(*name) : -1;

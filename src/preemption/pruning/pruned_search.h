@@ -27,8 +27,11 @@ class PrunedSearch final : public CandidateSearch {
       : handle_(handle), levels_(handle.Shared<PriorityLevels>()) {}
 
   // Yields while it reads nodes that changed, and between dry runs that are cached.
-  std::optional<SearchResult> Find(const PreemptionQuery& query, WorkBudget& budget) override;
-  // Of all pods on nodes; PriorityLevels::kNone if there are none. Costs what changed.
+  std::optional<SearchResult> Find(const PreemptionQuery& query) override;
+  std::optional<std::vector<ScoredCandidatePtr>> DryRunAll(const PreemptionQuery& query,
+                                                           absl::Span<const NodeRow> rows) override;
+  // The lowest priority of all pods on nodes; PriorityLevels::kNone if there are none. Costs what
+  // changed.
   int64_t LowestPriority();
 
  private:

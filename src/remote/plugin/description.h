@@ -36,7 +36,7 @@ struct RemoteDescription {
 
   bool is_saved = false;  // read from a file, as the process could not be reached
   PointMask points = 0;
-  // Of the pod; absent: verdicts are for one pod and cycle alone.
+  // What verdicts depend on of the pod; absent: they are for one pod and cycle alone.
   std::optional<std::vector<std::string>> signature;
   Aspects depends_on = Aspect::kEverything;
   std::optional<ScoreDirection> normalization;
@@ -64,7 +64,7 @@ struct RemoteDescription {
 // a description that makes no sense.
 absl::StatusOr<RemoteDescription> ReadDescription(const v1::Description& message);
 
-// Of a process that nobody asked: it serves every point.
+// For a process that nobody asked: it serves every point.
 RemoteDescription UnknownDescription();
 
 // Whether a process that describes itself as `b` can stand in for one that described itself as `a`:

@@ -30,7 +30,7 @@ class NodeMirror {
   // as told.
   std::optional<v1::Update> Advance(const NodeTable& table);
 
-  // Of the latest Update; 0 before the first.
+  // The revision of the latest Update; 0 before the first.
   uint64_t revision() const { return revision_; }
   uint32_t node_count() const { return static_cast<uint32_t>(nodes_.size()); }
 

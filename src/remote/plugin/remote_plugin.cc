@@ -18,7 +18,7 @@ constexpr size_t kMostCached = 256;
 constexpr size_t kMostRejected = 8192;
 // For a process that was not there when its saved description was read.
 constexpr absl::Duration kLongestSavedWait = absl::Seconds(1);
-// Of scores that are normalized, so that their products do not overflow.
+// How high scores that are normalized may be, so that their products do not overflow.
 constexpr int64_t kHighestRawScore = int64_t{1} << 53;
 
 constexpr uint32_t Bit(Code code) { return 1u << static_cast<uint8_t>(code); }

@@ -128,7 +128,7 @@ namespace {
 void AddRemotePlugins(absl::string_view configuration, bool is_wrapped, RemoteCheck check,
                       std::set<std::string>& names,
                       std::vector<PluginRegistration>& registrations) {
-  Problems none;  // whoever reads the configuration reports them
+  Problems none;  // the reader of the configuration reports them
   const std::vector<Document> documents = ReadDocuments(configuration, "", none);
   for (const Document& document : documents) {
     if (!is_wrapped && document.root().Find("kind").text() == "ConfigMap") {

@@ -110,7 +110,7 @@ absl::Status CheckStart(const RemotePluginArgs& args, const v1::Start& start,
 }
 
 // gRPC calls the reactor's functions on its own threads; it writes one message at a time. The
-// reactor holds itself until gRPC is done with it, and whoever opened it until AwaitDone() returns.
+// reactor holds itself until gRPC is done with it, and its opener until AwaitDone() returns.
 class SessionKeeper::Stream final : public Session,
                                     public grpc::ClientBidiReactor<v1::ToPlugin, v1::FromPlugin> {
  public:
@@ -233,9 +233,9 @@ class SessionKeeper::Stream final : public Session,
 
   void OnDone(const grpc::Status& status) override {
     Break(status.ok() ? "it ended the session" : WireErrorText(status));
-    // Whoever waits in AwaitDone() has a reference still, and so lets go of the channel. Here it
-    // must not go: with the last channel gRPC ends the threads of its callbacks, of which this is
-    // one.
+    // A caller that waits in AwaitDone() has a reference still, and so lets go of the channel. Here
+    // it must not go: with the last channel gRPC ends the threads of its callbacks, of which this
+    // is one.
     self_.reset();
     MutexLock lock(mutex_);
     done_ = true;

@@ -272,7 +272,7 @@ class FewOfApp final : public Plugin,
   }
   void DescribeDomains(const CycleState&, std::vector<TrackedThreshold>& rules) const override {
     rules.push_back({.counts = DomainCounts(key_, *column_, pods_),
-                     .answer = {.most = 2, .above_max = 1, .others = 0, .without_key = 0}});
+                     .answer = {.max_pods = 2, .above_max = 1, .up_to_max = 0, .without_key = 0}});
   }
 
   Status PreScore(CycleState&, const PodInfo&, const NodeTable&,

@@ -94,7 +94,8 @@ TEST(ClaimedDevicesTest, AreChargedWhenTheClaimIsSeenLater) {
     const auto admits = [&] {
       CycleState state;
       PreFilterResult result;
-      return plugin.PreFilter(state, *PodWithClaims({"new"}, "q"), handle.nodes(), result).ok();
+      return !plugin.PreFilter(state, *PodWithClaims({"new"}, "q"), handle.nodes(), result)
+                  .IsRejected();
     };
     EXPECT_TRUE(admits());
     const PodPtr running = PodWithClaims({"late"});

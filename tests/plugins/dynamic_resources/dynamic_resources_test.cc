@@ -273,7 +273,7 @@ TEST(DynamicResourcesTest, PodsShareAClaimInFlight) {
   EXPECT_EQ(world.Claim("c").status().reserved_for(0).name(), "q");
 }
 
-// Of versions, as a cluster has them.
+// Slices of versions, as a cluster has them.
 std::string Version(int version) { return absl::StrCat(", resourceVersion: '", version, "'"); }
 
 TEST(DynamicResourcesTest, AnAllocationThatComesAndGoesDoesNotEndWhatOthersArePromised) {

@@ -103,7 +103,7 @@ std::string OpinionOf(Plugin& plugin, const PodInfo& pod, const FakeHandle& hand
   verdicts.AppendFeasible(rows, feasible);
   if (score == nullptr || feasible.empty()) return opinion;
   if (auto* const pre_score = At<PreScorePlugin>(ExtensionPoint::kPreScore, plugin)) {
-    // Of a plugin that leaves Score out for the pod nothing is compared.
+    // Nothing is compared for a plugin that leaves Score out for the pod.
     if (pre_score->PreScore(state, pod, nodes, feasible).IsSkip()) return opinion + "skips Score";
   }
   std::vector<int64_t> scores(feasible.size());

@@ -41,7 +41,7 @@ def unresolvable(reason):
 
 
 def failure(error):
-    """What an exception of a plugin becomes. Where it was raised is for whoever runs the plugin."""
+    """What an exception of a plugin becomes. Where it was raised is for the operator of the plugin."""
     traceback.print_exc()
     return v1.Status(code=v1.ERROR, reasons=[repr(error)])
 

@@ -17,7 +17,7 @@ import (
 const mostReasons = 250
 
 // recovered makes a panic of a hook, which is recover()'s argument, an ERROR; nil if there was none. Where it was is logged
-// for whoever runs the plugin.
+// for the operator of the plugin.
 func recovered(panicked any) *Status {
 	if panicked == nil {
 		return nil

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// Preemption spares groups: one that would end goes only where no other pod makes room.
+#include "preemption/group_victims.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "berth/incremental/preemption_hints.h"
+#include "berth/preemption/preemption.h"
+#include "group/group_index.h"
+#include "tests/preemption/small_cluster.h"
+
+namespace berth::testing {
+namespace {
+
+using ::testing::ElementsAre;
+
+std::optional<std::string> GroupByLabel(const PodInfo& pod) {
+  const Symbol* const group = pod.labels().Find("gang");
+  return group == nullptr ? std::nullopt : std::optional(absl::StrCat("default/", group->view()));
+}
+
+// Pods on nodes, some of them in groups that need `min_member` members.
+struct ClusterWithGroups {
+  explicit ClusterWithGroups(int min_member_of_groups) : min_member(min_member_of_groups) {
+    cluster.CacheDryRuns();
+    cluster.SetGroups(groups);
+  }
+  void AddNode(int node) {
+    cluster.Add(MakeNode().Name(absl::StrCat("n", node)).Capacity("cpu", "4"));
+  }
+  // Without a gang it is on its own.
+  PodPtr AddPod(absl::string_view name, int node, int priority, absl::string_view gang = "") {
+    PodBuilder pod = MakePod();
+    pod.Name(name).NodeName(absl::StrCat("n", node)).Priority(priority).Request("cpu", "2");
+    pod.Started(absl::UnixEpoch() + absl::Hours(24));
+    if (!gang.empty()) pod.Label("gang", gang);
+    PodPtr made = pod.Obj();
+    groups.SetPod(made);
+    cluster.Assign(made);
+    return made;
+  }
+  void Remove(const PodPtr& pod) {
+    groups.RemovePod(*pod->identity());
+    cluster.Unassign(*pod);
+  }
+  ListedStatuses StatusesFor(const PodInfo& pod) const {
+    std::vector<Status> statuses;
+    for (NodeRow row = 0; row < cluster.nodes().size(); ++row) {
+      Status status =
+          cluster.RunFilterPluginsWithNominatedPods(CycleState(), pod, cluster.nodes().node(row));
+      if (status.ok()) status = Status::UnschedulableAndUnresolvable("kept off");
+      statuses.push_back(std::move(status));
+    }
+    return ListedStatuses(std::move(statuses));
+  }
+
+  int min_member;
+  GroupIndex groups{GroupByLabel,
+                    [this](const PodInfo&, absl::string_view) -> std::optional<GroupSpec> {
+                      GroupSpec spec;
+                      spec.min_member = min_member;
+                      return spec;
+                    },
+                    [](const PodInfo&, std::string&) {}};
+  mutable SmallCluster cluster;
+};
+
+class ReusableRules final : public PriorityPreemptionRules, public PreemptionHints {
+ public:
+  explicit ReusableRules(Handle& handle) : PriorityPreemptionRules(handle, 100, 0) {}
+  bool DryRunsAreReusable() const override { return true; }
+};
+
+std::vector<std::string> Names(const std::vector<PodPtr>& pods) {
+  std::vector<std::string> names;
+  for (const PodPtr& pod : pods) names.emplace_back(pod->name());
+  return names;
+}
+
+PodPtr Preemptor() { return MakePod().Name("p").Priority(9).Request("cpu", "2").Obj(); }
+
+TEST(GroupVictimsTest, AGroupAtItsMinimumTakesOthersAlong) {
+  ClusterWithGroups with(2);
+  with.AddNode(0);
+  with.AddNode(1);
+  const PodPtr a = with.AddPod("a", 0, 0, "g"), b = with.AddPod("b", 1, 0, "g");
+  const PodPtr alone = with.AddPod("alone", 0, 0);
+  const GroupVictims groups(with.groups);
+  EXPECT_TRUE(groups.TakesOthers(*a));
+  EXPECT_FALSE(groups.TakesOthers(*alone));
+  EXPECT_TRUE(groups.EndGroup({{b}}));
+  std::vector<PodPtr> victims = {a};
+  groups.AddWholeGroups(victims);
+  EXPECT_THAT(Names(victims), ElementsAre("a", "b"));
+  const PodPtr third = with.AddPod("third", 1, 0, "g");
+  EXPECT_FALSE(groups.TakesOthers(*a)) << "one is beyond the minimum";
+  EXPECT_FALSE(groups.EndGroup({{a}}));
+  EXPECT_TRUE(groups.EndGroup({{a, third}}));
+}
+
+// The best candidates of every node are members of gangs; there are better ones for people. The
+// search for these stops as often as the other one, and comes to the same.
+TEST(GroupVictimsTest, TheSearchThatSparesGroupsYields) {
+  constexpr int kNodes = 40;
+  ClusterWithGroups with(2);
+  for (int i = 0; i < kNodes; ++i) {
+    with.AddNode(i);
+    with.AddPod(absl::StrCat("member", i), i, 0, absl::StrCat("g", i / 2));
+    with.AddPod(absl::StrCat("alone", i), i, i == 30 ? 1 : 2);
+  }
+  const PodPtr pod = Preemptor();
+  const ListedStatuses statuses = with.StatusesFor(*pod);
+  ReusableRules rules(with.cluster);
+  Preemption preemption(with.cluster);
+  for (int again = 0; again < 2; ++again) {
+    for (const int64_t steps : {0, 1}) {
+      int stops = 0;
+      PostFilterResult result;
+      for (bool yielded = true; yielded;) {
+        result = {};
+        CycleState state;
+        state.SetWorkBudget(WorkBudget(steps));
+        const Status status = preemption.Run(rules, state, *pod, statuses, result);
+        yielded = state.work_budget().yielded();
+        stops += yielded;
+        EXPECT_EQ(status.ok(), !yielded) << status.ToString();
+      }
+      EXPECT_THAT(Names(result.victims), ElementsAre("alone30"));
+      if (steps == 1) {
+        EXPECT_GE(stops, kNodes - 1);
+      } else {
+        EXPECT_EQ(stops, 0);
+      }
+    }
+  }
+}
+
+// Whatever happens while a search has stopped, it ends as one that looks at everything now.
+TEST(GroupVictimsTest, AStoppedSearchSeesWhatChanged) {
+  int spared = 0, stops = 0;
+  for (unsigned seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    std::mt19937 random(seed);
+    const auto upto = [&](int n) { return static_cast<int>(random() % (n + 1)); };
+    ClusterWithGroups with(1 + upto(2));
+    std::vector<PodPtr> pods;
+    const int nodes = 4 + upto(12);
+    int made = 0;
+    const auto add = [&](int node) {
+      const std::string gang = upto(2) > 0 ? absl::StrCat("g", upto(nodes / 2)) : "";
+      pods.push_back(with.AddPod(absl::StrCat("p", ++made), node, upto(3), gang));
+    };
+    for (int node = 0; node < nodes; ++node) {
+      with.AddNode(node);
+      add(node);
+      add(node);
+    }
+    Preemption by_steps(with.cluster), at_once(with.cluster);
+    ReusableRules rules(with.cluster);
+    const PodPtr pod = Preemptor();
+    for (int attempt = 0; attempt < 10; ++attempt) {
+      PostFilterResult result;
+      Status status;
+      for (bool yielded = true; yielded;) {
+        if (upto(3) == 0) {  // a pod comes to a node with room, or goes
+          const int position = upto(static_cast<int>(pods.size()) - 1);
+          const int node = upto(nodes - 1);
+          if (with.cluster.FindNode(absl::StrCat("n", node)).pods().size() < 2) {
+            add(node);
+          } else {
+            with.Remove(pods[position]);
+            pods.erase(pods.begin() + position);
+          }
+        } else if (upto(20) == 0) {  // what a group needs
+          with.min_member = 1 + upto(2);
+          with.cluster.AddYaml(absl::StrCat(
+              "{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup, metadata: {name: x, "
+              "namespace: default}, spec: {minMember: ",
+              with.min_member, "}}"));
+        }
+        result = {};
+        CycleState state;
+        state.SetWorkBudget(WorkBudget(1 + upto(20)));
+        status = by_steps.Run(rules, state, *pod, with.StatusesFor(*pod), result);
+        yielded = state.work_budget().yielded();
+        stops += yielded;
+      }
+      CycleState full;
+      full.SetFullEvaluation();
+      PostFilterResult expected;
+      const Status want = at_once.Run(rules, full, *pod, with.StatusesFor(*pod), expected);
+      ASSERT_EQ(status.ToString(), want.ToString()) << attempt;
+      ASSERT_EQ(result.nominated_node, expected.nominated_node) << attempt;
+      ASSERT_EQ(Names(result.victims), Names(expected.victims)) << attempt;
+      spared += !result.victims.empty() && !GroupVictims(with.groups).EndGroup(result.victims);
+    }
+  }
+  EXPECT_GT(spared, 100);
+  EXPECT_GT(stops, 500);
+}
+
+}  // namespace
+}  // namespace berth::testing
