@@ -138,7 +138,8 @@ class EventQueue {
   struct PendingEvent {
     explicit PendingEvent(const Question& of)
         : kept(of.event, of.change), question{kept.event(),  kept.change(), of.scope,
-                                              of.interested, of.number,     of.next_class} {}
+                                              of.interested, of.number,     of.next_class,
+                                              of.pod_left,   of.has_begun} {}
     StoredEvent kept;
     Question question;
   };
