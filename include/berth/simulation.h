@@ -35,8 +35,9 @@ struct SimulationOptions {
   // the cost of a switch between threads for each binding. Otherwise only the cluster's own delays
   // do.
   bool bindings_may_sleep = false;
-  bool incremental = true;    // SchedulerOptions
-  int filter_block_size = 0;  // SchedulerOptions
+  bool incremental = true;     // SchedulerOptions
+  bool turns_for_room = true;  // SchedulerOptions
+  int filter_block_size = 0;   // SchedulerOptions
   int64_t work_budget_steps = SchedulerOptions().work_budget_steps;
 };
 

@@ -241,7 +241,8 @@ absl::Status NodeResourcesFit::ScoreNodes(const CycleState&, const PodInfo& pod,
 std::vector<ClusterEventWithHint> NodeResourcesFit::EventsToRegister() const {
   std::vector<ClusterEventWithHint> events = {
       {{EventResource::Pod(), action::kDelete | action::kUpdatePodScaleDown},
-       &FitHintAfterPodChange},
+       &FitHintAfterPodChange,
+       /*waits_for_room=*/Classes() == nullptr},  // else the pod may wait for devices
       {{EventResource::Node(), action::kAdd | action::kUpdateNodeAllocatable},
        [this](const PodInfo& pod, const ObjectChange& change) {
          return FitHintAfterNodeChange(pod, change, Classes());

@@ -22,6 +22,7 @@ class PrioritySort final : public Plugin, public QueueSortPlugin {
 
   absl::string_view Name() const override { return kName; }
   bool Less(const QueuedPodInfo& a, const QueuedPodInfo& b) const override;
+  bool IsByPriorityAndTime() const override { return true; }
 };
 
 }  // namespace berth

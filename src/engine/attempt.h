@@ -75,6 +75,8 @@ struct PodFailure {
   Status status;                          // with the plugin to blame first
   std::vector<Symbol> rejecting_plugins;  // empty: the attempt failed with an error
   std::string message;                    // of its FailedScheduling event
+  // The plugins whose PreFilter said Skip, if nodes were filtered.
+  PluginMask skipped = 0;
   // What becomes of its nomination: "" clears it, absent leaves it.
   std::optional<std::string> nominated_node = std::nullopt;
   // `message` as values for programs (docs/explained_waiting.md). Pods with the same failure share

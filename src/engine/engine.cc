@@ -20,7 +20,7 @@ namespace {
 // How long a cluster may take to deliver what there is before that is reported.
 constexpr absl::Duration kLongestSync = absl::Seconds(30);
 
-SchedulingQueue MakeQueue(const ProfileSetup& setup) {
+SchedulingQueue MakeQueue(const ProfileSetup& setup, RoomView& room) {
   const std::vector<const Framework*>& frameworks = setup.profiles->all();
   std::vector<QueueProfile> profiles;
   for (const Framework* framework : frameworks) {
@@ -50,7 +50,8 @@ SchedulingQueue MakeQueue(const ProfileSetup& setup) {
                    .fault_log = &frameworks.front()->fault_log(),
                    .queue_sort_name = frameworks.front()->plugins().queue_sort_name(),
                    .metrics = setup.options.metrics,
-                   .order = order});
+                   .order = order,
+                   .room = setup.options.turns_for_room ? &room : nullptr});
 }
 
 }  // namespace
@@ -68,7 +69,8 @@ Engine::Engine(std::unique_ptr<ProfileSetup> setup)
       profiles_(*setup_->profiles),
       prefetching_cluster_(dynamic_cast<PrefetchingCluster*>(options_.cluster)),
       metrics_(options_.metrics, *options_.clock),
-      queue_(MakeQueue(*setup_)),
+      room_(cluster_, profiles_, reservations_),
+      queue_(MakeQueue(*setup_, room_)),
       binder_(
           *options_.executor, [this](std::function<void()> work) { inbox_.Post(std::move(work)); },
           [this](const AssumedPod& placement) { return StillFits(cluster_, placement); }),
@@ -383,7 +385,10 @@ void Engine::TryEntry(const QueueEntry& entry) {
   // Before the entry goes back: the evictions are what its gate asks for.
   for (const AttemptResult::Plan& plan : result.plans)
     preemption_executor_.Execute(plan.pod, plan.result);
-  queue_.AddUnschedulable(&entry, DescribeRejection(request, result));
+  Rejection rejection = DescribeRejection(request, result);
+  rejection.only_room = request.group.empty() && result.failed.size() == 1 &&
+                        result.plans.empty() && room_.WasAllThatLacked(result.failed.front());
+  queue_.AddUnschedulable(&entry, rejection);
   for (PodFailure& failure : result.failed) failure_handler_.Handle(failure);
 }
 

@@ -29,6 +29,7 @@
 #include "engine/preemption_executor.h"
 #include "engine/random_sequence.h"
 #include "engine/recorder.h"
+#include "engine/room_on_nodes.h"
 #include "engine/stale_groups.h"
 #include "engine/table_updater.h"
 #include "engine/timers.h"
@@ -126,6 +127,7 @@ class Engine final : public Scheduler {
   const FrameworkSet& profiles_;
   PrefetchingCluster* const prefetching_cluster_;  // options_.cluster, or null
   EngineMetrics metrics_;
+  RoomOnNodes room_;
   SchedulingQueue queue_;
   Binder binder_;
   FailureHandler failure_handler_;

@@ -14,12 +14,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "berth/extensions/post_filter_bound.h"
 #include "berth/preemption/preemption.h"
 #include "engine/group_classes.h"
 #include "engine/group_preemption_draft.h"
 #include "engine/group_shortage.h"
 #include "engine/group_space.h"
+#include "engine/may_help.h"
 #include "engine/run_search.h"
 #include "search/assignment_search.h"
 
@@ -42,24 +42,14 @@ namespace {
 using PodPtr = std::shared_ptr<const PodInfo>;
 using PodSpan = absl::Span<const PodPtr>;
 
-constexpr PluginPoint kMayHelp{"MayHelp", Codes(), "running PostFilter plugin \"$0\": $1"};
-
 // Whether some PostFilter plugin might do something for one of these pods.
 bool MayAnyHelp(const Framework& framework, PodSpan pods) {
-  return absl::c_any_of(framework.plugins().post_filter, [&](const Hook<PostFilterPlugin>& hook) {
-    auto* const bound = dynamic_cast<PostFilterBound*>(hook.plugin);
-    if (bound == nullptr) return true;
-    const PodInfo* last = nullptr;
-    return absl::c_any_of(pods, [&](const PodPtr& pod) {
-      if (last != nullptr && AreEquivalent(*pod, *last)) return false;
-      last = pod.get();
-      bool may_help = true;
-      const Status asked = framework.plugins().calls.Guarded(kMayHelp, hook.name, [&] {
-        may_help = bound->MayHelp(*pod);
-        return Status::Success();
-      });
-      return may_help || !asked.ok();
-    });
+  const PostFilterBounds bounds(framework);
+  const PodInfo* last = nullptr;
+  return absl::c_any_of(pods, [&](const PodPtr& pod) {
+    if (last != nullptr && AreEquivalent(*pod, *last)) return false;
+    last = pod.get();
+    return bounds.MayAnyHelp(*pod);
   });
 }
 

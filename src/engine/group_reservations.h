@@ -43,6 +43,7 @@ class GroupReservations {
   AttemptResult Run(const AttemptRequest& request);
   // After the change was applied.
   void Changed(const ClusterChange& change);
+  bool is_active() const { return reservation_.has_value(); }
   // Ends the reservation, if there is one.
   void Release();
 

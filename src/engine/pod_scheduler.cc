@@ -209,6 +209,7 @@ void PodScheduler::Diagnose(const AttemptRequest& request,
   PodFailure failure{pod, cycle.status, cycle.rejecting_plugins, cycle.status.message()};
   const NodeTable& nodes = cluster_.nodes();
   const bool evaluated = cycle.diagnosis != nullptr;
+  if (evaluated) failure.skipped = state.skips().filter;
   if (!evaluated && !cycle.pre_filter_rejected) {  // an error, or no nodes at all
     failure.post_filter_ran = true;
     failure.nominated_node = "";

@@ -64,6 +64,7 @@ class GuardedQueueSort final : public QueueSortPlugin {
     }
     return false;
   }
+  bool IsByPriorityAndTime() const override { return plugin_.IsByPriorityAndTime(); }
 
  private:
   QueueSortPlugin& plugin_;

@@ -23,6 +23,15 @@ absl::Duration Backoff::DurationFor(int count) const {
   return duration < max_ ? duration : max_;
 }
 
+bool Backoff::IsLongest(const AttemptHistory& history) const {
+  if (max_ <= absl::ZeroDuration()) return true;
+  return history.consecutive_errors == 0 && DurationFor(history.unschedulable_count) >= max_;
+}
+
+absl::Time Backoff::LongestExpiration(absl::Time timestamp) const {
+  return max_ <= absl::ZeroDuration() ? absl::InfinitePast() : WindowOf(timestamp + max_);
+}
+
 absl::Time Backoff::Expiration(const AttemptHistory& history, absl::Time timestamp) const {
   if (max_ <= absl::ZeroDuration()) return absl::InfinitePast();
   const int count =

@@ -20,6 +20,11 @@ class Backoff {
   // has none.
   absl::Time Expiration(const AttemptHistory& history, absl::Time timestamp) const;
 
+  // Whether another rejection will not make the backoff longer.
+  bool IsLongest(const AttemptHistory& history) const;
+  // Expiration() of such an entry.
+  absl::Time LongestExpiration(absl::Time timestamp) const;
+
   // The start of the second that `time` is in.
   static absl::Time WindowOf(absl::Time time);
   // Still in backoff: also in the second in which it ends.

@@ -12,6 +12,8 @@ namespace berth {
 namespace {
 
 constexpr int64_t kStepsOfMove = 4;
+// In the role of a class (HintClass::Key); no plugin has it as its id.
+constexpr uint32_t kTakesTurns = std::numeric_limits<uint32_t>::max();
 // At most this many events are unfinished, even if Tick() is not called.
 constexpr size_t kMostEvents = 64;
 
@@ -25,9 +27,13 @@ bool IsPutTo(const HintClass::Waiting& waiting, uint64_t number, const QueueEntr
 
 bool EventQueue::Put(const ClusterEvent& event, const ObjectChange& change,
                      const EventScope& scope) {
+  if (event.resource.type == EventResource::kNode) turns_.NodeChanged();
   const absl::Span<const PluginSlot> interested = table_.Interested(event);
   if (interested.empty()) return false;
-  if (!hint_classes_.empty()) Put({event, change, scope, interested});
+  if (hint_classes_.empty()) return true;
+  Question question{event, change, scope, interested};
+  question.pod_left = scope.IsAll() && IsPodLeaving(event, change);
+  Put(question);
   return true;
 }
 
@@ -48,8 +54,12 @@ void EventQueue::Put(Question question) {
 // Asks the hints for the next classes, `most` at most, and requeues. Returns whether all classes
 // have been asked.
 bool EventQueue::Ask(Question& question, size_t most) {
-  const std::vector<HintClass*> classes =
-      hint_classes_.WaitingFor(question.interested, question.next_class, most + 1);
+  if (question.pod_left && !std::exchange(question.has_begun, true)) {
+    ++steps_;
+    turns_.PodLeft(Symbol::Intern(question.change.old_pod->node_name()),
+                   Symbol::Intern(question.event.label));
+  }
+  const std::vector<HintClass*> classes = ClassesToAsk(question, most + 1);
   if (classes.empty()) return true;
   QueueEntry* const own = OwnEntry(question.change);
   Answers answers;
@@ -62,6 +72,15 @@ bool EventQueue::Ask(Question& question, size_t most) {
   const bool all_asked = asked == classes.size();
   Act(std::move(answers), question, own);
   return all_asked;
+}
+
+std::vector<HintClass*> EventQueue::ClassesToAsk(const Question& question, size_t most) const {
+  if (question.pod_left || turns_.empty()) {
+    return hint_classes_.WaitingFor(question.interested, question.next_class, most);
+  }
+  absl::InlinedVector<PluginSlot, 16> slots(question.interested.begin(), question.interested.end());
+  for (const PluginSlot slot : question.interested) slots.push_back(slot + SlotsOfAll());
+  return hint_classes_.WaitingFor(slots, question.next_class, most);
 }
 
 // The entry of the pod that changed, or whose own claim did; null if there is none.
@@ -226,6 +245,7 @@ bool EventQueue::RequeueSome() {
 
 void EventQueue::Reindex(QueueEntry& entry) {
   const bool waits = entry.state == QueueState::kUnschedulable || entry.state == QueueState::kGated;
+  if (waits) turns_.EndTurn(entry);
   // It is to be requeued, whatever becomes of it until it moves.
   const bool is_waking = entry.hint_class != nullptr && !entry.hint_class->is_indexed;
   if (is_waking && waits) return;
@@ -253,6 +273,11 @@ void EventQueue::Reindex(QueueEntry& entry) {
   if (slots.empty()) {
     if (!unschedulable) return hint_classes_.Remove(entry);
     slots.push_back(table_.unregistered());
+  }
+  const bool takes_turns = unschedulable && turns_.Join(entry);
+  if (takes_turns) {
+    key.role.push_back(kTakesTurns);
+    for (PluginSlot& slot : slots) slot += SlotsOfAll();
   }
   // Whom events in waiting still concern may be of a class that was asked about them already: it
   // becomes one of its own, which is asked when all others have been.

@@ -20,6 +20,7 @@
 #include "queue/hint_classes.h"
 #include "queue/queue_entry.h"
 #include "queue/queueing_hints.h"
+#include "queue/room_turns.h"
 #include "queue/stored_event.h"
 
 namespace berth {
@@ -54,13 +55,14 @@ class EventQueue {
   };
   // Everything outlives this.
   EventQueue(const EventTable& table, const QueueingHints& hints, EntryIndex& entries,
-             const Limits& limits, Listener& listener)
+             RoomTurns& turns, const Limits& limits, Listener& listener)
       : table_(table),
         hints_(hints),
         entries_(entries),
+        turns_(turns),
         limits_(limits),
         listener_(listener),
-        hint_classes_(table.size() + 1) {}  // the unregistered ones too
+        hint_classes_(2 * SlotsOfAll()) {}
 
   // An event for the entries that wait now. Returns false if it interests no plugin.
   bool Put(const ClusterEvent& event, const ObjectChange& change, const EventScope& scope);
@@ -91,6 +93,8 @@ class EventQueue {
     absl::Span<const PluginSlot> interested;
     uint64_t number = 0;      // by order of occurrence
     uint64_t next_class = 0;  // classes with lower numbers have been asked
+    bool pod_left = false;    // it is left to RoomTurns who of its lines is tried
+    bool has_begun = false;
   };
   // The entries to be requeued.
   struct Concerned {
@@ -118,10 +122,14 @@ class EventQueue {
   bool RequeueSome();
 
   QueueEntry* OwnEntry(const ObjectChange& change);
+  // The unregistered ones too. Of each there is another one, for classes whose entries take turns.
+  int SlotsOfAll() const { return table_.size() + 1; }
+  std::vector<HintClass*> ClassesToAsk(const Question& question, size_t most) const;
 
   const EventTable& table_;
   const QueueingHints& hints_;
   EntryIndex& entries_;
+  RoomTurns& turns_;
   const Limits limits_;
   Listener& listener_;
   HintClasses hint_classes_;  // entries that events may concern
@@ -130,7 +138,8 @@ class EventQueue {
   struct PendingEvent {
     explicit PendingEvent(const Question& of)
         : kept(of.event, of.change), question{kept.event(),  kept.change(), of.scope,
-                                              of.interested, of.number,     of.next_class} {}
+                                              of.interested, of.number,     of.next_class,
+                                              of.pod_left,   of.has_begun} {}
     StoredEvent kept;
     Question question;
   };

@@ -2,18 +2,30 @@
 // Looking up and asking the plugins that registered for an event.
 #include "queue/event_table.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace berth {
 
+bool IsPodLeaving(const ClusterEvent& event, const ObjectChange& change) {
+  return event.resource == EventResource::AssignedPod() && event.action == action::kDelete &&
+         change.new_pod == nullptr && change.old_pod != nullptr &&
+         !change.old_pod->node_name().empty();
+}
+
 void EventTable::Add(Symbol profile, std::vector<PluginEvents> plugins) {
   interested_.clear();
+  const ClusterEvent pod_left{EventResource::AssignedPod(), action::kDelete, ""};
   for (PluginEvents& plugin : plugins) {
     const auto [it, is_new] = slot_of_.try_emplace({profile, plugin.plugin}, size());
     if (is_new) slots_.emplace_back();
     Slot& slot = slots_[it->second];
     for (ClusterEventWithHint& event : plugin.events) {
       slot.hints_read_spec_only &= event.hint == nullptr || plugin.hints_read_spec_only;
+      if (event.event.Matches(pod_left)) {
+        slot.after_pod_left =
+            std::max(slot.after_pod_left, event.waits_for_room ? Interest::kRoom : Interest::kAny);
+      }
       slot.events.push_back(std::move(event));
     }
   }

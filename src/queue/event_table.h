@@ -28,6 +28,15 @@ class EventTable {
   // next Add().
   absl::Span<const PluginSlot> Interested(const ClusterEvent& event) const;
   bool IsInterested(PluginSlot slot, const ClusterEvent& event) const;
+  // Why the plugin is to be asked again about pods that it rejected when a pod left its node.
+  enum class Interest : uint8_t {
+    kNone,  // it did not register for that
+    kRoom,  // it only waits for room on a node (ClusterEventWithHint::waits_for_room)
+    kAny,
+  };
+  Interest AfterPodLeft(PluginSlot slot) const {
+    return slot < 0 ? Interest::kNone : slots_[slot].after_pod_left;
+  }
   // Whether it thinks the same of all pods that share what is parsed of their spec, but for the one
   // that changed.
   bool HintsReadSpecOnly(PluginSlot slot) const {
@@ -42,6 +51,7 @@ class EventTable {
   struct Slot {
     std::vector<ClusterEventWithHint> events;
     bool hints_read_spec_only = true;
+    Interest after_pod_left = Interest::kNone;
   };
   std::vector<Slot> slots_;
   absl::flat_hash_map<std::pair<Symbol, Symbol>, PluginSlot> slot_of_;
@@ -49,6 +59,8 @@ class EventTable {
   mutable absl::flat_hash_map<uint64_t, std::vector<PluginSlot>> interested_;
 };
 
+// Whether a pod left the node that it was on.
+bool IsPodLeaving(const ClusterEvent& event, const ObjectChange& change);
 // "*" with every action: concerns all pods, or the one in the change.
 bool IsWildcard(const ClusterEvent& event);
 

@@ -72,7 +72,10 @@ absl::Span<const ClassesInOrder::Listed> ClassesInOrder::From(uint64_t first) co
 
 void HintClasses::Set(QueueEntry& entry, HintClass::Key key, absl::Span<const PluginSlot> slots,
                       uint64_t since) {
-  if (entry.hint_class != nullptr && entry.hint_class->key == key) return;
+  if (entry.hint_class != nullptr && entry.hint_class->key == key &&
+      entry.sequence_in_class == entry.sequence) {
+    return;
+  }
   Remove(entry);
   std::unique_ptr<HintClass>& hint_class = classes_[key];
   if (hint_class == nullptr) {

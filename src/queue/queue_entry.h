@@ -19,6 +19,7 @@
 namespace berth {
 
 struct HintClass;
+struct RoomLine;
 
 enum class QueueState : uint8_t {
   kActive,   // to be tried as soon as its turn comes
@@ -64,15 +65,17 @@ struct QueueEntry {
   QueueState state = QueueState::kGated;
   bool changed_in_flight = false;  // a member joined while it was in flight
   bool has_pending_pod = false;    // of a single pod's: that pod is pending
+  bool has_turn = false;           // it is tried for its `room_line`, and does not wait in it
   static constexpr int64_t kNotInList = -1;
   int64_t place = kNotInList;          // in OrderedEntries
   int64_t place_in_line = kNotInList;  // the same, in a line of those in backoff (LinedEntries)
   int line = -1;                       // of LinedEntries; -1 if it is in none
-  uint64_t sequence = 0;               // of its last move into the state it is in; breaks ties
+  uint64_t sequence = 0;               // of when it was queued, tried, or put back; breaks ties
   uint64_t first_event = 0;            // in flight: the first event in the log after Pop
   IdentityPtr pod;                     // of a single pod's
   HintClass* hint_class = nullptr;     // with which it waits for events; null if it does not
   uint64_t sequence_in_class = 0;
+  RoomLine* room_line = nullptr;  // in which it waits for room; null if it does not
 
   // --- What it is ---
   bool is_group = false;
@@ -82,6 +85,7 @@ struct QueueEntry {
   // Not tried before its backoff is over, not even when nothing else is active: after an error,
   // after a wait for Permit that came to nothing, or because its group plugin asks for it.
   bool requires_backoff = false;
+  bool only_room = false;                 // Rejection::only_room of the last attempt
   std::vector<PendingPod> members;        // may be tried, by order of arrival
   std::vector<PendingPod> gated_members;  // held back by PreEnqueue, by order of arrival
   // One of these; there is at least one.
@@ -112,6 +116,9 @@ struct Rejection {
   std::vector<Symbol> unschedulable_plugins;
   std::vector<Symbol> pending_plugins;           // those that said Pending
   absl::Time retry_at = absl::InfiniteFuture();  // when time alone may have helped
+  // It will be rejected by the same plugins as long as no Node object changes and no node has room
+  // for it.
+  bool only_room = false;
   bool requires_backoff =
       false;  // see QueueEntry::requires_backoff; an error means it without that
   // What to record of single pods; pods not named keep what they had.

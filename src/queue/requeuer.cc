@@ -19,9 +19,15 @@ std::vector<Symbol> WithoutDuplicates(const std::vector<Symbol>& plugins) {
   return result;
 }
 
+// Among these an entry keeps its place before or behind others of the same time.
+bool IsPending(QueueState state) {
+  return state != QueueState::kInFlight && state != QueueState::kGated;
+}
+
 }  // namespace
 
 void Requeuer::Requeue(QueueEntry& entry, RequeueStrategy strategy, GateCheck check) {
+  turns_.Leave(entry);
   // Without a member that may be tried it is the gates that matter, not the last attempt.
   if (strategy == RequeueStrategy::kSkip && !entry.members.empty()) {
     return Attach(entry, QueueState::kUnschedulable);
@@ -47,9 +53,10 @@ void Requeuer::MoveToBackoff(QueueEntry& entry, GateCheck check) {
 
 void Requeuer::Attach(QueueEntry& entry, QueueState state) {
   if (state == QueueState::kGated && entry.state == state) return events_.Reindex(entry);
+  turns_.Leave(entry);
   places_.Remove(entry);
   if (entry.state != state) {
-    entry.sequence = next_sequence_++;
+    if (!IsPending(entry.state) || !IsPending(state)) entry.sequence = next_sequence_++;
     metrics_.CountIncoming(state, entry.members.size() + entry.gated_members.size());
   }
   entry.state = state;
@@ -98,6 +105,7 @@ void Requeuer::CountFailure(QueueEntry& entry, const Rejection& rejection) {
   }
   entry.requeued_by = Symbol();
   entry.retry_at = rejection.retry_at;
+  entry.only_room = rejection.only_room;
   entry.timestamp = clock_.Now();
   entry.backoff_expiration = backoff_.Expiration(entry.history, entry.timestamp);
   entry.requires_backoff = rejection.IsError() || rejection.requires_backoff;
@@ -155,6 +163,7 @@ std::optional<GroupSpec> Requeuer::SpecOf(const QueueEntry& entry) const {
 }
 
 void Requeuer::Detach(QueueEntry& entry) {
+  turns_.Leave(entry);
   places_.Remove(entry);
   entry.state = QueueState::kInFlight;
   entry.sequence = next_sequence_++;

@@ -16,6 +16,7 @@
 #include "queue/queue_metrics.h"
 #include "queue/queue_profile.h"
 #include "queue/queueing_hints.h"
+#include "queue/room_turns.h"
 #include "queue/sub_queues.h"
 
 namespace berth {
@@ -27,14 +28,17 @@ class Requeuer {
  public:
   // Everything outlives this.
   Requeuer(absl::Span<const QueueProfile> profiles, const Clock& clock, Backoff backoff,
-           SubQueues& places, Gates& gates, EventQueue& events, QueueMetrics& metrics)
+           SubQueues& places, Gates& gates, RoomTurns& turns, EventQueue& events,
+           QueueMetrics& metrics, uint64_t& next_sequence)
       : profiles_(profiles),
         clock_(clock),
         backoff_(backoff),
         places_(places),
         gates_(gates),
+        turns_(turns),
         events_(events),
-        metrics_(metrics) {}
+        metrics_(metrics),
+        next_sequence_(next_sequence) {}
 
   // Puts the entry where the strategy says: unschedulable, in backoff as long as that lasts,
   // active, or gated if it does not pass its gates.
@@ -63,9 +67,10 @@ class Requeuer {
   const Backoff backoff_;
   SubQueues& places_;
   Gates& gates_;
+  RoomTurns& turns_;
   EventQueue& events_;
   QueueMetrics& metrics_;
-  uint64_t next_sequence_ = 0;
+  uint64_t& next_sequence_;
 };
 
 }  // namespace berth

@@ -30,14 +30,20 @@ SchedulingQueue::SchedulingQueue(const QueueSortPlugin& sort, std::vector<QueueP
       clock_(clock),
       options_(options),
       table_(TableOf(profiles_)),
+      backoff_(options.initial_backoff, options.max_backoff),
       metrics_(options.metrics),
       places_(sort, options.fault_log, options.queue_sort_name, options.order),
       gates_(profiles_, groups, entries_),
       hints_(table_, entries_),
-      events_(table_, hints_, entries_,
+      turns_(options.order == nullptr && sort.IsByPriorityAndTime() ? options.room : nullptr,
+             table_, clock_, backoff_, places_, next_sequence_,
+             [this](QueueEntry& entry, Symbol event) {
+               RequeueOne(entry, event, RequeueStrategy::kAfterBackoff);
+             }),
+      events_(table_, hints_, entries_, turns_,
               {.moves = options.max_moves_per_tick, .hints = options.max_hints_per_tick}, *this),
-      requeuer_(profiles_, clock_, Backoff(options.initial_backoff, options.max_backoff), places_,
-                gates_, events_, metrics_) {
+      requeuer_(profiles_, clock_, backoff_, places_, gates_, turns_, events_, metrics_,
+                next_sequence_) {
   BERTH_CHECK(options_.max_moves_per_tick > 0) << "nothing would ever move";
   BERTH_CHECK(options_.max_hints_per_tick > 0) << "nobody would ever be asked";
   BERTH_CHECK(options_.max_hints_per_tick < std::numeric_limits<size_t>::max())
@@ -56,6 +62,7 @@ std::pair<QueueEntry*, bool> SchedulingQueue::FindOrCreate(
 }
 
 void SchedulingQueue::Erase(Entry& entry) {
+  turns_.EndTurn(entry);
   requeuer_.Detach(entry);
   events_.Reindex(entry);
   entries_.Erase(entry);
@@ -111,6 +118,7 @@ void SchedulingQueue::Update(std::shared_ptr<const PodInfo> pod, std::optional<s
   Entry* const entry = entries_.FindByPod(*pod->identity());
   if (entry == nullptr) return Add(std::move(pod), std::move(group));
   events_.ApplyPendingEvents(*entry);
+  turns_.Release(*entry);
   PendingPod& member = *EntryIndex::FindMember(*entry, *pod->identity());
   const ObjectChange change{.old_pod = member.pod, .new_pod = pod};
   const bool stays = EntryIndex::KeyOf(*pod, group) == entry->key;
@@ -233,6 +241,7 @@ void SchedulingQueue::Done(const QueueEntry* in_flight) {
   Entry* const entry = in_flight_.Find(in_flight);
   if (entry == nullptr) return;
   early_.Succeed(*entry);
+  turns_.EndTurn(*entry);
   std::vector<PendingPod> strays = entries_.TakeStrayMembers(*entry);
   in_flight_.End(*entry);
   if (entry->members.empty() && entry->gated_members.empty()) {
@@ -247,12 +256,14 @@ void SchedulingQueue::Done(const QueueEntry* in_flight) {
     std::optional<std::string> group = stray.group;
     Enter(std::move(stray), std::move(group));
   }
+  turns_.Continue();
 }
 
 void SchedulingQueue::AddUnschedulable(const QueueEntry* in_flight, const Rejection& rejection) {
   Entry* const entry = in_flight_.Find(in_flight);
   if (entry == nullptr) return;
   early_.Fail(*entry, clock_);
+  turns_.EndTurn(*entry);
   std::vector<PendingPod> strays = entries_.TakeStrayMembers(*entry);
   if (entry->members.empty() && entry->gated_members.empty()) {
     in_flight_.End(*entry);
@@ -271,6 +282,7 @@ void SchedulingQueue::AddUnschedulable(const QueueEntry* in_flight, const Reject
     std::optional<std::string> group = stray.group;
     Enter(std::move(stray), std::move(group));
   }
+  turns_.Continue();
 }
 
 void SchedulingQueue::Return(std::shared_ptr<const PodInfo> pod, std::optional<std::string> group,
@@ -305,6 +317,7 @@ void SchedulingQueue::Return(std::shared_ptr<const PodInfo> pod, std::optional<s
 // --- Time ---
 
 bool SchedulingQueue::Tick(absl::Time now) {
+  turns_.Continue();  // of those that were deleted or gated
   if (events_.Continue()) return true;
   // Events may be pending all the time: what time makes due does not wait for them.
   size_t left = options_.max_moves_per_tick;
@@ -322,6 +335,7 @@ bool SchedulingQueue::Tick(absl::Time now) {
   // A safety net: no plugin should need it.
   while (Entry* const entry = places_.UnschedulableSince(now - options_.max_in_unschedulable)) {
     if (left-- == 0) return true;
+    if (turns_.BringTimeUpToDate(*entry)) continue;
     // kube-scheduler v1.35 framework/events.go EventUnschedulableTimeout.
     entry->requeued_by = Symbol::Intern("UnschedulableTimeout");
     metrics_.SetCause(entry->requeued_by);
@@ -331,7 +345,9 @@ bool SchedulingQueue::Tick(absl::Time now) {
 }
 
 absl::Time SchedulingQueue::NextRetry() const {
-  if (events_.has_requeued() || has_pending_events()) return absl::InfinitePast();
+  if (events_.has_requeued() || has_pending_events() || turns_.is_due()) {
+    return absl::InfinitePast();
+  }
   return places_.NextDue();
 }
 
@@ -441,7 +457,8 @@ void SchedulingQueue::GroupChanged(absl::string_view group) {
 }
 
 absl::Status SchedulingQueue::CheckInvariants() const {
-  return CheckQueueInvariants({entries_, places_, in_flight_, events_});
+  absl::Status turns = turns_.CheckInvariants();
+  return turns.ok() ? CheckQueueInvariants({entries_, places_, in_flight_, events_}) : turns;
 }
 
 }  // namespace berth

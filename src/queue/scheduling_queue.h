@@ -33,6 +33,8 @@
 #include "queue/queue_profile.h"
 #include "queue/queueing_hints.h"
 #include "queue/requeuer.h"
+#include "queue/room_turns.h"
+#include "queue/room_view.h"
 #include "queue/sub_queues.h"
 
 namespace berth {
@@ -50,6 +52,8 @@ struct QueueOptions {
   Symbol queue_sort_name;
   SchedulerMetrics* metrics = nullptr;  // may be null
   QueueOrder* order = nullptr;          // null: QueueSort alone decides
+  // Where there is room; null: who might fit is tried, without a look whether it does.
+  RoomView* room = nullptr;
 };
 
 // Each pod is in exactly one place: an entry that is active, in backoff, unschedulable, gated or in
@@ -192,12 +196,15 @@ class SchedulingQueue final : private EventQueue::Listener {
   const Clock& clock_;
   const QueueOptions options_;
   const EventTable table_;
+  const Backoff backoff_;
+  uint64_t next_sequence_ = 0;  // of an entry
 
   QueueMetrics metrics_;
   EntryIndex entries_;
   SubQueues places_;
   Gates gates_;
   const QueueingHints hints_;
+  RoomTurns turns_;
   EventQueue events_;
   Requeuer requeuer_;
   InFlight in_flight_;

@@ -90,6 +90,24 @@ QueueEntry* SubQueues::NextInLines() const {
   return lined_->Next();
 }
 
+bool SubQueues::GoesBeforeAll(absl::Time backoff_expiration, int32_t priority, absl::Time timestamp,
+                              uint64_t sequence, absl::Time window) const {
+  const auto goes_before = [&](const QueueEntry& top) {
+    if (priority != top.lead.priority()) return priority > top.lead.priority();
+    if (timestamp != top.lead.timestamp) return timestamp < top.lead.timestamp;
+    return sequence < top.sequence;
+  };
+  if (!active_.empty()) {
+    return backoff_expiration < window && goes_before(active_.top());
+  }
+  if (backoff_.empty() || backoff_expiration < window) return true;
+  const QueueEntry& top = backoff_.top();
+  if (backoff_expiration != top.backoff_expiration) {
+    return backoff_expiration < top.backoff_expiration;
+  }
+  return goes_before(top);
+}
+
 QueueEntry* SubQueues::EndedBackoff(absl::Time now) {
   const auto has_ended = [now](auto& heap) {
     return !heap.empty() && !Backoff::IsBackingOff(heap.top().backoff_expiration, now);

@@ -47,6 +47,10 @@ class SubQueues {
     if (lined_ != nullptr) return *NextInLines();
     return active_.empty() ? backoff_.top() : active_.top();
   }
+  // Whether an entry with these would be Next(), where QueueSort is by priority and time.
+  // `window`: Backoff::WindowOf() of now.
+  bool GoesBeforeAll(absl::Time backoff_expiration, int32_t priority, absl::Time timestamp,
+                     uint64_t sequence, absl::Time window) const;
   // Where there are lines: whether those in backoff whose line's turn it is let active ones go
   // first now.
   void SetActiveAlone(bool active_alone) {

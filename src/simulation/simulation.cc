@@ -49,6 +49,7 @@ absl::Status Simulation::Start() {
                          .extenders = std::move(extenders),
                          .seed = options_.seed,
                          .incremental = options_.incremental,
+                         .turns_for_room = options_.turns_for_room,
                          .filter_block_size = options_.filter_block_size,
                          .work_budget_steps = options_.work_budget_steps});
   if (!scheduler.ok()) return scheduler.status();

@@ -22,6 +22,7 @@ inline std::unique_ptr<Simulation> EmptySimulation(
                                      .objects = {},
                                      .seed = seed,
                                      .incremental = incremental,
+                                     .turns_for_room = false,
                                      .filter_block_size = filter_block_size,
                                      .work_budget_steps = work_budget_steps});
   EXPECT_TRUE(created.ok()) << created.status();

@@ -15,7 +15,9 @@ class PostFilterBound {
   virtual ~PostFilterBound() = default;
 
   // False only if PostFilter would find no victim for `pod`, and do nothing else for it, on
-  // whatever node and whatever its group's other pods do. Scheduling thread.
+  // whatever node and whatever its group's other pods do. Once it was false for several pods of a
+  // priority, it may only become true for all of them at once: later one is asked for all.
+  // Scheduling thread.
   virtual bool MayHelp(const PodInfo& pod) = 0;
 };
 

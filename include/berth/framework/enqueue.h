@@ -85,6 +85,11 @@ using QueueingHintFn =
 struct ClusterEventWithHint {
   ClusterEvent event;
   QueueingHintFn hint;  // absent: always kQueue
+  // Only for a plugin that rejects a node if less CPU or memory is free there than the pod requests
+  // (PodInfo::requests()) or no pod more is allowed there, and that reads nothing of a node but
+  // what is on it. If a pod left a node, it need not be asked again about pods that do not fit
+  // there, whatever `hint` says.
+  bool waits_for_room = false;
 };
 
 // Every event requeues the pods that a plugin without it rejected. After an empty list only the

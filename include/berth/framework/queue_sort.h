@@ -41,6 +41,10 @@ class QueueSortPlugin {
   // Whether `a` is to be scheduled before `b`. A strict weak order over values that do not change
   // while the pods are queued; the queue breaks ties by arrival.
   virtual bool Less(const QueuedPodInfo& a, const QueuedPodInfo& b) const = 0;
+
+  // Whether the order is that of QueuedPodInfo::priority(), then of `timestamp`. The queue can tell
+  // then where a pod would be without moving it. Always the same.
+  virtual bool IsByPriorityAndTime() const { return false; }
 };
 
 class PreEnqueuePlugin {

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether PostFilter can come to anything for pods.
+#ifndef BERTH_SRC_ENGINE_MAY_HELP_H_
+#define BERTH_SRC_ENGINE_MAY_HELP_H_
+
+#include <vector>
+
+#include "berth/extensions/post_filter_bound.h"
+#include "berth/framework/pod_info.h"
+#include "framework/framework.h"
+
+namespace berth {
+
+// What the PostFilter plugins of a profile say (PostFilterBound).
+class PostFilterBounds {
+ public:
+  // `framework` outlives this.
+  explicit PostFilterBounds(const Framework& framework);
+
+  // Whether one of them might do something for the pod. The node table is up to date.
+  bool MayAnyHelp(const PodInfo& pod) const;
+
+ private:
+  const Framework& framework_;
+  bool all_have_one_ = true;
+  std::vector<Hook<PostFilterBound>> bounds_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_ENGINE_MAY_HELP_H_
