@@ -470,7 +470,7 @@ TEST_F(KubernetesClusterTest, StoppingDoesNotWaitForAStatus) {
 TEST_F(KubernetesClusterTest, AnEventIsWrittenBeforeTheEnd) {
   const std::string post = "POST /apis/events.k8s.io/v1/namespaces/default/events";
   server_.On(post, {{.code = 201}});
-  cluster().Record({.pod = ThePod(), .reason = "Scheduled", .action = "Binding"});
+  cluster().Record({.regarding = ThePod(), .reason = "Scheduled", .action = "Binding"});
   cluster_ = nullptr;
   EXPECT_THAT(server_.Asked(), ElementsAre(post));
 }
