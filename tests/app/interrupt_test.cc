@@ -18,14 +18,16 @@ metadata: {name: n0}
 status: {allocatable: {cpu: '1', memory: 8Gi, pods: '110'}}
 )";
 
-// Each pod that ends lets one run and wakes thousands: hours of work.
+// Each pod that ends lets one run and wakes thousands, since pods that want a host port do not take
+// turns: hours of work.
 std::string LongCluster() {
   std::string text(kNode);
   for (int i = 0; i < 4000; ++i) {
     absl::StrAppend(
         &text, "---\napiVersion: v1\nkind: Pod\nmetadata:\n  name: p", i,
         "\n  annotations: {simulation.berth/run-time: 1s}\nspec: {containers: [{name: c, "
-        "image: x, resources: {requests: {cpu: '1'}}}]}\n");
+        "image: x, ports: [{containerPort: 80, hostPort: 80}], resources: {requests: {cpu: "
+        "'1'}}}]}\n");
   }
   return WriteTemporary("long.yaml", text);
 }
