@@ -272,9 +272,10 @@ inline Plan PlanFor(SmallCluster& cluster, PostFilterPlugin& plugin, const PodIn
   }
   std::vector<Status> statuses;
   for (NodeRow row = 0; row < cluster.nodes().size(); ++row) {
-    statuses.push_back(!plan.pre_filter.ok() ? plan.pre_filter
-                                             : cluster.RunFilterPluginsWithNominatedPods(
-                                                   state, pod, cluster.nodes().node(row)));
+    const bool is_rejected = !plan.pre_filter.ok() && !plan.pre_filter.IsSkip();
+    statuses.push_back(is_rejected ? plan.pre_filter
+                                   : cluster.RunFilterPluginsWithNominatedPods(
+                                         state, pod, cluster.nodes().node(row)));
   }
   for (const Status& status : statuses) {
     if (status.ok()) return plan;
