@@ -188,7 +188,7 @@ TEST_P(RoomTurns, EverythingGoesAsIfEachWereTried) {
   if (seed_text != nullptr) {
     ASSERT_TRUE(absl::SimpleAtoi(seed_text, &first));
   }
-  uint64_t count = seed_text != nullptr ? 1 : 150;
+  uint64_t count = seed_text != nullptr ? 1 : 50;
   if (const char* text = std::getenv("BERTH_SEQUENCES"); text != nullptr) {
     ASSERT_TRUE(absl::SimpleAtoi(text, &count));
   }
