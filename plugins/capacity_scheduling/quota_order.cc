@@ -5,6 +5,9 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
+#include "absl/types/span.h"
+
 namespace berth {
 
 LineAmounts QuotaContest::RequestOf(const QueuedPodInfo& head) const {
@@ -29,8 +32,25 @@ void QuotaContest::SetHead(int line, const QueuedPodInfo* head) {
 
 int QuotaContest::Next() { return IsOver() ? -1 : tournament_.Next().value_or(-1); }
 
+namespace {
+
+bool OrdersPods(QuotaOrderKey key) {
+  return key == QuotaOrderKey::kPodPriority || key == QuotaOrderKey::kAge;
+}
+
+// A strict line stands in order of arrival unless its quota says otherwise: by the QueueSort plugin
+// a pod that was tried again would be behind those that it holds up.
+absl::Span<const QuotaOrderKey> OrderOf(const QuotaSpec& spec) {
+  static constexpr QuotaOrderKey kOfArrival[] = {QuotaOrderKey::kPodPriority, QuotaOrderKey::kAge};
+  const bool by_arrival =
+      spec.queueing == QuotaQueueing::kStrictFifo && absl::c_none_of(spec.order, OrdersPods);
+  return by_arrival ? absl::MakeConstSpan(kOfArrival) : absl::MakeConstSpan(spec.order);
+}
+
+}  // namespace
+
 int ComparePods(const QuotaSpec& spec, const QueuedPodInfo& a, const QueuedPodInfo& b) {
-  for (const QuotaOrderKey key : spec.order) {
+  for (const QuotaOrderKey key : OrderOf(spec)) {
     if (key == QuotaOrderKey::kPodPriority && a.priority() != b.priority()) {
       return a.priority() > b.priority() ? -1 : 1;
     }
