@@ -48,9 +48,9 @@ struct SchedulerOptions {
   // preemption, as long as no more nodes have candidates than minCandidateNodesPercentage and
   // minCandidateNodesAbsolute want). Without it every cycle evaluates every node.
   bool incremental = true;
-  // Whether pods that wait for room on a node take turns: when a pod ends, of those that waited long
-  // the first is tried, and after it only the ones that may fit. Placements are the same. Without
-  // it each is tried.
+  // Whether pods that wait for room on a node take turns: when a pod ends, of those that waited
+  // long the first is tried, and after it only the ones that may fit. Placements are the same.
+  // Without it each is tried.
   bool turns_for_room = true;
   // How many nodes one call of FilterNodes() gets at most; 0 is all of them. The decisions are the
   // same; for tests that look for a batch form for which they are not.

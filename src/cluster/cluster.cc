@@ -29,8 +29,7 @@ absl::StatusOr<Object> Cluster::Create(const Object& object) {
 }
 
 absl::Status Cluster::Delete(const Identity& object) {
-  return absl::UnimplementedError(
-      absl::StrCat("this cluster deletes no ", Plural(object.kind())));
+  return absl::UnimplementedError(absl::StrCat("this cluster deletes no ", Plural(object.kind())));
 }
 
 }  // namespace berth

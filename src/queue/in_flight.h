@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "queue/stored_event_log.h"
 #include "queue/queue_entry.h"
+#include "queue/stored_event_log.h"
 
 namespace berth {
 

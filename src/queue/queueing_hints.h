@@ -8,8 +8,8 @@
 #include "berth/framework/enqueue.h"
 #include "queue/entry_index.h"
 #include "queue/event_table.h"
-#include "queue/stored_event_log.h"
 #include "queue/queue_entry.h"
+#include "queue/stored_event_log.h"
 
 namespace berth {
 

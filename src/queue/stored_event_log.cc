@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading and pruning the log of events.
-#include "berth/check.h"
 #include "queue/stored_event_log.h"
+
+#include "berth/check.h"
 
 namespace berth {
 

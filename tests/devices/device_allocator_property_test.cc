@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The allocator finds the very devices that the plain search finds first, whatever is asked for.
-#include "tests/devices/plain_search.h"
-
 #include <random>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/devices/plain_search.h"
 #include "tests/devices/small_inventory.h"
 
 namespace berth::testing {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A QueueOrder that throws or answers nonsense: the queue gets an answer that it can use, and the
 // fault is counted.
+#include "framework/plugin_guards.h"
+
 #include <memory>
 #include <stdexcept>
 
 #include "berth/testing/objects.h"
-#include "framework/plugin_guards.h"
 #include "gmock/gmock.h"
 #include "tests/framework/framework_fakes.h"
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The full and the incremental evaluator find the same, pod after pod, while the cluster changes.
+#include "evaluation/incremental/incremental_evaluator.h"
+
 #include <cstdlib>
 #include <memory>
 #include <optional>
@@ -10,7 +12,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "evaluation/full_evaluator.h"
-#include "evaluation/incremental/incremental_evaluator.h"
 #include "evaluation/node_evaluator.h"
 #include "gtest/gtest.h"
 #include "tests/evaluation/one_profile.h"
