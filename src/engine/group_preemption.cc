@@ -19,7 +19,7 @@
 #include "engine/group_preemption_draft.h"
 #include "engine/group_shortage.h"
 #include "engine/group_space.h"
-#include "engine/may_help.h"
+#include "engine/post_filter_bounds.h"
 #include "engine/run_search.h"
 #include "search/assignment_search.h"
 

@@ -9,7 +9,7 @@
 #include "engine/cluster_state.h"
 #include "engine/framework_set.h"
 #include "engine/group_reservations.h"
-#include "engine/may_help.h"
+#include "engine/post_filter_bounds.h"
 #include "queue/room_view.h"
 
 namespace berth {

@@ -22,7 +22,7 @@
 
 namespace berth {
 
-// Of one priority, in the order in which they would be tried.
+// The waiting pods of one priority, in the order in which they would be tried.
 struct RoomLine {
   // What its entry would have if each attempt had been made; the entry has what it had when it
   // joined the line.

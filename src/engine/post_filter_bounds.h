@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether PostFilter can come to anything for pods.
-#ifndef BERTH_SRC_ENGINE_MAY_HELP_H_
-#define BERTH_SRC_ENGINE_MAY_HELP_H_
+#ifndef BERTH_SRC_ENGINE_POST_FILTER_BOUNDS_H_
+#define BERTH_SRC_ENGINE_POST_FILTER_BOUNDS_H_
 
 #include <vector>
 
@@ -28,4 +28,4 @@ class PostFilterBounds {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_ENGINE_MAY_HELP_H_
+#endif  // BERTH_SRC_ENGINE_POST_FILTER_BOUNDS_H_

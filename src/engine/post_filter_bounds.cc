@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implementation of may_help.h.
-#include "engine/may_help.h"
+// Implementation of post_filter_bounds.h.
+#include "engine/post_filter_bounds.h"
 
 #include "absl/algorithm/container.h"
 
