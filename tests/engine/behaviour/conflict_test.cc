@@ -25,14 +25,19 @@ int64_t UsedOn(World& world, const std::string& node) {
   return used;
 }
 
-TEST(Conflict, AForeignPodOnTheNodeWhileOursWaits) {
-  ScriptedPlugins plugins({"A"});
-  World world(plugins.configuration(), plugins.registry());
-  world.Set(CpuNode("n0", "4").Object());
+// A minute, for Permit of plugin A.
+void MakePodsWait(ScriptedPlugins& plugins) {
   plugins["A"].permit = [](CycleState&, const PodInfo&, absl::Duration& timeout) {
     timeout = absl::Seconds(60);
     return Status::Wait();
   };
+}
+
+TEST(Conflict, AForeignPodOnTheNodeWhileOursWaits) {
+  ScriptedPlugins plugins({"A"});
+  World world(plugins.configuration(), plugins.registry());
+  world.Set(CpuNode("n0", "4").Object());
+  MakePodsWait(plugins);
   world.Set(CpuPod("ours", "3").Object());
   world.Run();
   world.Set(CpuPod("foreign", "3").SchedulerName("other").NodeName("n0").Object());
@@ -57,10 +62,7 @@ TEST(Conflict, AForeignPodOnTheNodeWhileOneOfManyWaits) {
   ScriptedPlugins plugins({"A"});
   World world(plugins.configuration(), plugins.registry());
   world.Set(CpuNode("n0", "8").Object());
-  plugins["A"].permit = [](CycleState&, const PodInfo&, absl::Duration& timeout) {
-    timeout = absl::Seconds(60);
-    return Status::Wait();
-  };
+  MakePodsWait(plugins);
   for (const char* name : {"p0", "p1", "p2"}) world.Set(CpuPod(name, "2").Object());
   world.Run();
   ASSERT_EQ(plugins["A"].log.size(), 3u);
@@ -104,10 +106,7 @@ TEST(Conflict, ANodeThatIsCordonedOrGoneIsNotBoundTo) {
     ScriptedPlugins plugins({"A"});
     World world(plugins.configuration(), plugins.registry());
     world.Set(CpuNode("n0", "4").Object());
-    plugins["A"].permit = [](CycleState&, const PodInfo&, absl::Duration& timeout) {
-      timeout = absl::Seconds(60);
-      return Status::Wait();
-    };
+    MakePodsWait(plugins);
     world.Set(CpuPod("p", "1").Object());
     world.Run();
     if (gone) {
