@@ -146,6 +146,16 @@ class Cluster {
   virtual void Record(RecordedEvent event) = 0;
 };
 
+// Optional, implemented beside Cluster: hears which pods are tried, and so probably bound, next. A
+// cluster may look them up while the scheduler decides where they go.
+class AttemptObserver {
+ public:
+  virtual ~AttemptObserver() = default;
+  // `pod` is tried now, `next` probably after it. Null: members of a group, or nobody. Scheduling
+  // thread, before every attempt: returns almost at once.
+  virtual void OnAttempt(const Identity* pod, const Identity* next) = 0;
+};
+
 }  // namespace berth
 
 #endif  // BERTH_CLUSTER_H_

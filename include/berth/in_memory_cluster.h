@@ -25,7 +25,6 @@
 #include "berth/cluster.h"
 #include "berth/cluster_faults.h"
 #include "berth/mutex.h"
-#include "berth/prefetch.h"
 
 namespace berth {
 
@@ -46,7 +45,7 @@ class Pod;
 // gone when its grace period (30 s if the pod names none) is over. Threads: any; what is due later
 // happens in AdvanceTo(), which on a real clock somebody has to call now and then. Every object but
 // a pod gets another metadata.resourceVersion with each change, and a claim a uid.
-class InMemoryCluster final : public Cluster, public PrefetchingCluster {
+class InMemoryCluster final : public Cluster, public AttemptObserver {
  public:
   // `clock` must outlive the cluster.
   explicit InMemoryCluster(const Clock& clock);
@@ -143,7 +142,7 @@ class InMemoryCluster final : public Cluster, public PrefetchingCluster {
 
   absl::Status Watch(WatchSink& sink, const std::vector<Kind>& kinds) override;
   void StopWatching() override;
-  void Prefetch(const Identity& pod, Fetch what) override;
+  void OnAttempt(const Identity* pod, const Identity* next) override;
   absl::Status Bind(const PodBinding& binding) override;
   absl::StatusOr<std::string> AssignedNode(const Identity& pod) override;
   absl::Status Evict(const Identity& pod, const std::string& message) override;

@@ -138,19 +138,13 @@ void QuotaBook::Rebuild(std::vector<QuotaSpec> specs) {
 
 void QuotaBook::FollowNodes() {
   const NodeTable& nodes = handle_.nodes();
-  bool changed = !nodes_version_.has_value();
-  if (!changed && *nodes_version_ != nodes.version()) {
-    changed = !nodes.Replay(
-                  *nodes_version_,
-                  [&](const RowChange& change) {
-                    changed |=
-                        (change.aspects & (Aspect::kNodeAllocatable | Aspect::kNodeLabels)) != 0;
-                  },
-                  [&](const RowMove&) { changed = true; }) ||
-              changed;
-  }
+  const auto changes =
+      nodes_version_.has_value() ? nodes.ChangesSince(*nodes_version_) : std::nullopt;
   nodes_version_ = nodes.version();
-  if (!changed) return;
+  const auto counts = [](const RowChange& change) {
+    return (change.aspects & (Aspect::kNodeAllocatable | Aspect::kNodeLabels)) != 0;
+  };
+  if (changes.has_value() && absl::c_none_of(*changes, counts)) return;
   std::vector<int64_t> capacity(tree_.lines().size(), 0);
   for (NodeRow row = 0; row < nodes.size(); ++row) {
     const NodeInfo& node = nodes.node(row);

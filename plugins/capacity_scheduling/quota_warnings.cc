@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/amounts.h"
 #include "berth/columns/node_table.h"
@@ -40,17 +41,12 @@ bool QuotaWarnings::QuotasChanged() {
 bool QuotaWarnings::NodesChanged() {
   const NodeTable& nodes = handle_.nodes();
   if (nodes_version_ == nodes.version()) return false;
-  bool changed = false;
-  const bool is_complete =
-      nodes_version_.has_value() &&
-      nodes.Replay(
-          *nodes_version_,
-          [&](const RowChange& change) {
-            changed |= (change.aspects & (Aspect::kNodeAllocatable | Aspect::kNodeLabels)) != 0;
-          },
-          [&](const RowMove&) { changed = true; });
+  const auto changes =
+      nodes_version_.has_value() ? nodes.ChangesSince(*nodes_version_) : std::nullopt;
   nodes_version_ = nodes.version();
-  return changed || !is_complete;
+  return !changes.has_value() || absl::c_any_of(*changes, [](const RowChange& change) {
+    return (change.aspects & (Aspect::kNodeAllocatable | Aspect::kNodeLabels)) != 0;
+  });
 }
 
 void QuotaWarnings::Look() {

@@ -96,110 +96,79 @@ bool GpuInventory::SetResources(const std::vector<std::string>& resources) {
   resource_names_ = resources;
   resources_.clear();
   for (const std::string& name : resources) resources_.push_back(ResourceIdOf(name));
-  table_ = 0;
+  nodes_.Clear();
+  free_slots_.clear();
+  slots_ = 0;
   return true;
 }
 
 void GpuInventory::Sync(const NodeTable& nodes, Handle& handle) {
-  const uint64_t devices = handle.objects().version(Kind::kDevice);
-  if (table_ == nodes.id() && table_version_ == nodes.version() && devices_version_ == devices &&
-      changed_.empty()) {
-    return;
-  }
   CatchUpWithTable(nodes, handle.objects());
-  if (devices_version_ != devices) {
-    for (Row* const row : rows_) {
-      if (RefreshDevice(*row, handle.objects())) MarkChanged(*row);
+  const uint64_t devices = handle.objects().version(Kind::kDevice);
+  if (std::exchange(devices_version_, devices) != devices) {
+    for (NodeRow row = 0; row < nodes_.size(); ++row) {
+      Node& node = nodes_.at(row);
+      if (RefreshDevice(node, handle.objects())) MarkChanged(node);
     }
-    devices_version_ = devices;
   }
-  for (const Symbol node : changed_) {
-    const NodeRow at = nodes.FindRow(node);
-    if (at < 0) continue;
-    Row& row = *rows_[at];
-    if (row.row_version == nodes.row_version(at)) continue;
-    row.row_version = nodes.row_version(at);
-    Refresh(row, nodes.node(at), handle);
+  for (const Symbol name : changed_) {
+    const NodeRow row = nodes.FindRow(name);
+    if (row < 0) continue;
+    Node& node = nodes_.at(row);
+    if (node.row_version == nodes.row_version(row)) continue;
+    node.row_version = nodes.row_version(row);
+    Refresh(node, nodes.node(row), handle);
   }
   changed_.clear();
-  table_ = nodes.id();
-  table_version_ = nodes.version();
 }
 
 void GpuInventory::CatchUpWithTable(const NodeTable& nodes, const ObjectStore& objects) {
-  bool some_are_new = false;
-  const auto on_change = [&](const RowChange& change) {
-    if (rows_[change.row] != nullptr) changed_.push_back(rows_[change.row]->name);
-  };
-  const auto on_move = [&](const RowMove& move) {
-    Move(move);
-    some_are_new |= !move.came().empty();
-  };
-  if (table_ != nodes.id() || !nodes.Replay(table_version_, on_change, on_move)) {
-    row_of_.clear();
-    rows_.assign(nodes.size(), nullptr);
-    free_slots_.clear();
-    slots_ = 0;
-    some_are_new = true;
-  }
-  if (!some_are_new) return;
-  for (NodeRow row = 0; row < nodes.size(); ++row) {
-    if (rows_[row] == nullptr) rows_[row] = AddRow(nodes.node(row).name(), objects);
-  }
+  nodes_.CatchUp(
+      nodes, [&](const Node& node) { changed_.push_back(node.name); },
+      [&](const Node& node) { free_slots_.push_back(node.entry.slot); },
+      [&](Node& node, NodeRow row) { Add(node, nodes.node(row).name(), objects); });
 }
 
-// Nodes came, which have no row yet, or went.
-void GpuInventory::Move(const RowMove& move) {
-  for (const NodeRow row : move.gone()) {
-    if (rows_[row] == nullptr) continue;
-    free_slots_.push_back(rows_[row]->entry.slot);
-    row_of_.Erase(rows_[row]->name);
-  }
-  move.Apply(rows_);
-}
-
-GpuInventory::Row* GpuInventory::AddRow(Symbol node, const ObjectStore& objects) {
+void GpuInventory::Add(Node& node, Symbol name, const ObjectStore& objects) {
   if (free_slots_.empty()) free_slots_.push_back(slots_++);
-  auto row = std::make_unique<Row>();
-  row->name = node;
-  row->entry.slot = free_slots_.back();
+  node.name = name;
+  node.entry.slot = free_slots_.back();
   free_slots_.pop_back();
-  RefreshDevice(*row, objects);
-  changed_.push_back(node);
-  return (row_of_[node] = std::move(row)).get();
+  RefreshDevice(node, objects);
+  changed_.push_back(name);
 }
 
 // If the Device is another one, the node is read anew.
-bool GpuInventory::RefreshDevice(Row& row, const ObjectStore& objects) {
-  const Object* const object = objects.Find(Kind::kDevice, "", row.name.view());
+bool GpuInventory::RefreshDevice(Node& node, const ObjectStore& objects) {
+  const Object* const object = objects.Find(Kind::kDevice, "", node.name.view());
   std::shared_ptr<const api::Device> device;
   if (object != nullptr) device = object->Share<api::Device>();
-  if (device == row.device) return false;
-  row.device = std::move(device);
-  row.spec = nullptr;
+  if (device == node.device) return false;
+  node.device = std::move(device);
+  node.spec = nullptr;
   return true;
 }
 
-void GpuInventory::MarkChanged(Row& row) {
-  row.row_version = 0;
-  changed_.push_back(row.name);
+void GpuInventory::MarkChanged(Node& node) {
+  node.row_version = 0;
+  changed_.push_back(node.name);
 }
 
-void GpuInventory::Refresh(Row& row, const NodeInfo& node, Handle& handle) {
-  if (row.spec != node.shared_spec()) {
-    row.spec = node.shared_spec();
-    row.bare = GpuNode::Of(*row.spec, row.device.get(), resources_);
+void GpuInventory::Refresh(Node& node, const NodeInfo& info, Handle& handle) {
+  if (node.spec != info.shared_spec()) {
+    node.spec = info.shared_spec();
+    node.bare = GpuNode::Of(*node.spec, node.device.get(), resources_);
   }
-  row.generation = node.generation();
+  node.generation = info.generation();
   // Pods keep their order: what is known of one is found by going along.
   std::vector<PodUse> uses;
-  uses.reserve(node.pods().size());
+  uses.reserve(info.pods().size());
   size_t known = 0;
-  for (const std::shared_ptr<const PodInfo>& pod : node.pods()) {
+  for (const std::shared_ptr<const PodInfo>& pod : info.pods()) {
     size_t at = known;
-    while (at < row.uses.size() && row.uses[at].pod != pod) ++at;
-    if (at < row.uses.size()) {
-      uses.push_back(std::move(row.uses[at]));
+    while (at < node.uses.size() && node.uses[at].pod != pod) ++at;
+    if (at < node.uses.size()) {
+      uses.push_back(std::move(node.uses[at]));
       known = at + 1;
       continue;
     }
@@ -209,18 +178,18 @@ void GpuInventory::Refresh(Row& row, const NodeInfo& node, Handle& handle) {
     // The cluster shows the pod on its node: from now on its record counts.
     if (!pod->node_name().empty() && !uses.back().recorded.empty()) claims_.erase(pod->uid());
   }
-  for (const PodUse& gone : row.uses) {
+  for (const PodUse& gone : node.uses) {
     if (gone.pod == nullptr) continue;  // it went along
     const auto same = [&](const PodUse& use) { return use.pod->uid() == gone.pod->uid(); };
     if (absl::c_any_of(uses, same)) continue;
     claims_.erase(gone.pod->uid());
     warned_.erase(gone.pod->uid());
   }
-  row.uses = std::move(uses);
-  const int slot = row.entry.slot;
-  row.entry = Count(row.bare, node, row.uses, "");
-  row.entry.version = next_version_++;
-  row.entry.slot = slot;
+  node.uses = std::move(uses);
+  const int slot = node.entry.slot;
+  node.entry = Count(node.bare, info, node.uses, "");
+  node.entry.version = next_version_++;
+  node.entry.slot = slot;
 }
 
 // Once a pod and trouble.
@@ -303,27 +272,26 @@ GpuInventory::Entry GpuInventory::Count(const GpuNode& bare, const NodeInfo& nod
 }
 
 const GpuInventory::Entry* GpuInventory::Find(const NodeInfo& node) const {
-  const std::unique_ptr<Row>* const row = row_of_.Find(node.name());
-  if (row == nullptr || (*row)->generation != node.generation()) return nullptr;
-  return &(*row)->entry;
+  const Node* const known = nodes_.Find(node.name());
+  if (known == nullptr || known->generation != node.generation()) return nullptr;
+  return &known->entry;
 }
 
 GpuInventory::Entry GpuInventory::At(const NodeInfo& node, absl::string_view without) const {
   if (const Entry* const known = Find(node); known != nullptr && without.empty()) return *known;
-  const std::unique_ptr<Row>* const found = row_of_.Find(node.name());
-  const Row* const row = found == nullptr ? nullptr : found->get();
+  const Node* const known = nodes_.Find(node.name());
   std::vector<PodUse> uses;
   for (const std::shared_ptr<const PodInfo>& pod : node.pods()) uses.push_back(UseOf(pod));
-  const bool same_spec = row != nullptr && row->spec == node.shared_spec();
-  const api::Device* const device = row == nullptr ? nullptr : row->device.get();
-  return Count(same_spec ? row->bare : GpuNode::Of(node.spec(), device, resources_), node, uses,
+  const bool same_spec = known != nullptr && known->spec == node.shared_spec();
+  const api::Device* const device = known == nullptr ? nullptr : known->device.get();
+  return Count(same_spec ? known->bare : GpuNode::Of(node.spec(), device, resources_), node, uses,
                without);
 }
 
 void GpuInventory::MarkChanged(absl::string_view node_name) {
   const std::optional<Symbol> name = Symbol::Find(node_name);
-  const std::unique_ptr<Row>* const row = name.has_value() ? row_of_.Find(*name) : nullptr;
-  if (row != nullptr) MarkChanged(**row);
+  Node* const node = name.has_value() ? nodes_.Find(*name) : nullptr;
+  if (node != nullptr) MarkChanged(*node);
 }
 
 void GpuInventory::Claim(const PodInfo& pod, absl::string_view node_name, std::vector<int> cards) {

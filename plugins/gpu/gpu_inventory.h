@@ -14,8 +14,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
-#include "berth/api/segmented_map.h"
 #include "berth/columns/node_table.h"
+#include "berth/columns/node_values.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/node_info.h"
 #include "plugins/gpu/gpu_node.h"
@@ -70,8 +70,8 @@ class GpuInventory {
   // be understood.
   void Sync(const NodeTable& nodes, Handle& handle);
   // As of the last Sync().
-  int size() const { return static_cast<int>(rows_.size()); }
-  const Entry& entry(NodeRow row) const { return rows_[row]->entry; }
+  int size() const { return nodes_.size(); }
+  const Entry& entry(NodeRow row) const { return nodes_.at(row).entry; }
   // More than any slot of an entry.
   int slots() const { return slots_; }
   // The node as it is given, which may have other pods than the table's; without the pod of uid
@@ -100,7 +100,7 @@ class GpuInventory {
     std::vector<int> recorded;  // card indexes
     std::string trouble;        // what of it cannot be understood, for people
   };
-  struct Row {
+  struct Node {
     Symbol name;
     uint64_t row_version = 0;  // of the table; 0: to be read, whether it changed or not
     uint64_t generation = 0;
@@ -112,13 +112,12 @@ class GpuInventory {
   };
 
   void CatchUpWithTable(const NodeTable& nodes, const ObjectStore& objects);
-  void Move(const RowMove& move);
-  Row* AddRow(Symbol node, const ObjectStore& objects);
+  void Add(Node& node, Symbol name, const ObjectStore& objects);
   // Returns whether it is another one now.
-  static bool RefreshDevice(Row& row, const ObjectStore& objects);
-  void Refresh(Row& row, const NodeInfo& node, Handle& handle);
+  static bool RefreshDevice(Node& node, const ObjectStore& objects);
+  void Refresh(Node& node, const NodeInfo& info, Handle& handle);
   void Warn(const PodUse& use, Handle& handle);
-  void MarkChanged(Row& row);
+  void MarkChanged(Node& node);
   void MarkChanged(absl::string_view node_name);
   PodUse UseOf(std::shared_ptr<const PodInfo> pod) const;
   Entry Count(const GpuNode& bare, const NodeInfo& node, const std::vector<PodUse>& uses,
@@ -126,13 +125,11 @@ class GpuInventory {
 
   std::vector<std::string> resource_names_;
   std::vector<ResourceId> resources_ = {ResourceIdOf("nvidia.com/gpu")};
-  SegmentedMap<Symbol, std::unique_ptr<Row>> row_of_;  // by node
-  std::vector<Row*> rows_;                             // by row, as of the last Sync()
+  NodeValues<Node> nodes_;
   std::vector<int> free_slots_;
   int slots_ = 0;
   std::vector<Symbol> changed_;  // nodes to be read: they changed, or their claims did
-  uint64_t table_ = 0;           // NodeTable::id()
-  uint64_t table_version_ = 0, next_version_ = 1;
+  uint64_t next_version_ = 1;
   uint64_t devices_version_ = 0;
   absl::flat_hash_map<std::string, std::vector<int>> claims_;  // by uid: card indexes
   absl::flat_hash_map<std::string, std::string> warned_;       // by uid: of what

@@ -9,11 +9,11 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "berth/check.h"
-#include "berth/columns/exact_doubles.h"
 #include "berth/columns/pod_table.h"
-#include "berth/columns/vector_clones.h"
 #include "plugins/inter_pod_affinity/affinity_terms.h"
 #include "plugins/inter_pod_affinity/inter_pod_affinity.h"
+#include "src/simd/exact_doubles.h"
+#include "src/simd/vector_clones.h"
 
 namespace berth {
 namespace {

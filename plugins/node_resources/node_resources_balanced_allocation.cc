@@ -9,9 +9,9 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_format.h"
 #include "berth/api/amounts.h"
-#include "berth/columns/vector_clones.h"
 #include "plugins/node_resources/requests.h"
 #include "plugins/node_resources/row_block.h"
+#include "src/simd/vector_clones.h"
 
 namespace berth {
 namespace {

@@ -11,10 +11,10 @@
 #include "absl/strings/strip.h"
 #include "berth/api/amounts.h"
 #include "berth/columns/node_verdicts.h"
-#include "berth/columns/vector_clones.h"
 #include "plugins/node_resources/fit_hints.h"
 #include "plugins/node_resources/requests.h"
 #include "plugins/node_resources/row_block.h"
+#include "src/simd/vector_clones.h"
 
 namespace berth {
 namespace {

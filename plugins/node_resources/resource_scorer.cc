@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "berth/api/amounts.h"
-#include "berth/columns/vector_clones.h"
 #include "berth/framework/score.h"
 #include "plugins/node_resources/row_block.h"
+#include "src/simd/vector_clones.h"
 
 namespace berth {
 namespace {

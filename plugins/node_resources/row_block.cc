@@ -2,7 +2,7 @@
 // The loops of row_block.h. None ends early: this way they compile to vector instructions.
 #include "plugins/node_resources/row_block.h"
 
-#include "berth/columns/vector_clones.h"
+#include "src/simd/vector_clones.h"
 
 namespace berth {
 

@@ -10,8 +10,8 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
-#include "berth/columns/exact_doubles.h"
 #include "berth/columns/node_table.h"
+#include "src/simd/exact_doubles.h"
 
 namespace berth {
 

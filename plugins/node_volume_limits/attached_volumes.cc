@@ -22,16 +22,13 @@ void AttachedVolumes::Sync(const NodeTable& nodes, const ObjectStore& objects) {
   const bool same_table = table_ == nodes.id() && objects_ == &objects;
   const Versions versions = VersionsOf(objects);
   if (same_table && table_version_ == nodes.version() && versions_ == versions) return;
-  if (!same_table || !CatchUpWithObjects(objects)) {
-    Restart(nodes, objects);
-  } else if (!CatchUpWithTable(nodes)) {
-    Realign(nodes);
-  }
+  if (!same_table || !CatchUpWithObjects(objects)) Restart(objects);
+  CatchUpWithTable(nodes);
   for (const Symbol name : changed_) {
-    const std::unique_ptr<Node>* const node = nodes_.Find(name);
-    if (node == nullptr || (*node)->generation == 0) continue;
+    Node* const node = nodes_.Find(name);
+    if (node == nullptr || node->generation == 0) continue;
     const NodeRow row = nodes.FindRow(name);
-    ReadAgain(**node, nodes.node(row), objects);
+    ReadAgain(*node, nodes.node(row), objects);
     NoteRoom(row);
   }
   changed_.clear();
@@ -42,10 +39,9 @@ void AttachedVolumes::Sync(const NodeTable& nodes, const ObjectStore& objects) {
   versions_ = versions;
 }
 
-void AttachedVolumes::Restart(const NodeTable& nodes, const ObjectStore& objects) {
-  nodes_.clear();
-  rows_.assign(nodes.size(), nullptr);
-  sure_room_.assign(nodes.size(), 0);
+void AttachedVolumes::Restart(const ObjectStore& objects) {
+  nodes_.Clear();
+  order_version_ = 0;
   unread_ = 0;
   came_.clear();
   changed_.clear();
@@ -53,71 +49,34 @@ void AttachedVolumes::Restart(const NodeTable& nodes, const ObjectStore& objects
   unused_.clear();
   users_.clear();
   attachments_.Reset(objects);
-  AddNodes(nodes);
   ++objects_version_;
 }
 
 // --- The table ---
 
-bool AttachedVolumes::CatchUpWithTable(const NodeTable& nodes) {
-  bool some_came = false;
-  const auto on_change = [&](const RowChange& change) {
-    if (drivers_.empty()) return;  // no node is limited
-    const Node* const node = rows_[change.row];
-    const bool is_known = node != nullptr && node->generation != 0;
-    if (is_known && !node->limits.empty()) changed_.push_back(node->name);
-  };
-  const auto on_move = [&](const RowMove& move) {
-    for (const NodeRow row : move.gone()) {
-      if (rows_[row] != nullptr) RemoveNode(*rows_[row]);
-    }
-    move.Apply(rows_);
-    move.Apply(sure_room_);
-    some_came |= !move.came().empty();
-  };
-  if (!nodes.Replay(table_version_, on_change, on_move)) return false;
-  if (!some_came) return true;
-  AddNodes(nodes);
-  return true;
-}
-
-// More happened than the table records: nodes are known by name, and whether they changed.
-void AttachedVolumes::Realign(const NodeTable& nodes) {
-  rows_.assign(nodes.size(), nullptr);
-  sure_room_.assign(nodes.size(), 0);
-  std::vector<Node*> gone;
-  nodes_.ForEach([&](Symbol name, const std::unique_ptr<Node>& node) {
-    const NodeRow row = nodes.FindRow(name);
-    if (row < 0) return gone.push_back(node.get());
-    rows_[row] = node.get();
-    NoteRoom(row);
-    const bool changed = node->generation != nodes.node(row).generation();
-    if (node->generation != 0 && changed) changed_.push_back(name);
-  });
-  for (Node* const node : gone) RemoveNode(*node);
-  AddNodes(nodes);
-}
-
-void AttachedVolumes::AddNodes(const NodeTable& nodes) {
-  for (NodeRow row = 0; row < nodes.size(); ++row) {
-    if (rows_[row] != nullptr) continue;
-    auto node = std::make_unique<Node>();
-    node->name = nodes.node(row).name();
-    came_.push_back(node->name);
-    rows_[row] = node.get();
-    nodes_[node->name] = std::move(node);
-    ++unread_;
-  }
-}
-
-void AttachedVolumes::RemoveNode(Node& node) {
-  if (node.generation == 0) --unread_;
-  ForgetVolumes(node);
-  nodes_.Erase(Symbol(node.name));
+void AttachedVolumes::CatchUpWithTable(const NodeTable& nodes) {
+  nodes_.CatchUp(
+      nodes,
+      [&](const Node& node) {
+        if (drivers_.empty()) return;  // no node is limited
+        if (node.generation != 0 && !node.limits.empty()) changed_.push_back(node.name);
+      },
+      [&](Node& node) {
+        if (node.generation == 0) --unread_;
+        ForgetVolumes(node);
+      },
+      [&](Node& node, NodeRow row) {
+        node.name = nodes.node(row).name();
+        came_.push_back(node.name);
+        ++unread_;
+      });
+  if (std::exchange(order_version_, nodes.order_version()) == nodes.order_version()) return;
+  sure_room_.resize(nodes.size());
+  for (NodeRow row = 0; row < nodes.size(); ++row) NoteRoom(row);
 }
 
 void AttachedVolumes::NoteRoom(NodeRow row) {
-  const Node& node = *rows_[row];
+  const Node& node = nodes_.at(row);
   int64_t room = node.generation == 0 || node.failed ? 0 : std::numeric_limits<int32_t>::max();
   for (const Limit& limit : node.limits) room = std::min(room, limit.room);
   sure_room_[row] = static_cast<int32_t>(std::max<int64_t>(room, 0));
@@ -143,11 +102,12 @@ void AttachedVolumes::ApplyChange(const Identity& changed, const ObjectStore& ob
         Mark(node, &Node::attachments_changed);
       });
     case Kind::kStorageClass:
-      nodes_.ForEach([&](Symbol, const std::unique_ptr<Node>& node) {
-        const bool asks = std::any_of(node->pods.begin(), node->pods.end(),
+      for (NodeRow row = 0; row < nodes_.size(); ++row) {
+        Node& node = nodes_.at(row);
+        const bool asks = std::any_of(node.pods.begin(), node.pods.end(),
                                       [](const PodVolumes& pod) { return pod.sources.classes; });
-        if (asks) Mark(*node, &Node::sources_changed);
-      });
+        if (asks) Mark(node, &Node::sources_changed);
+      }
       break;
     default: {
       const auto users =
@@ -169,8 +129,8 @@ void AttachedVolumes::Mark(Node& node, bool Node::*what) {
 
 void AttachedVolumes::Mark(absl::string_view node_name, bool Node::*what) {
   const std::optional<Symbol> name = Symbol::Find(node_name);
-  const std::unique_ptr<Node>* const node = name.has_value() ? nodes_.Find(*name) : nullptr;
-  if (node != nullptr) Mark(**node, what);
+  Node* const node = name.has_value() ? nodes_.Find(*name) : nullptr;
+  if (node != nullptr) Mark(*node, what);
 }
 
 void AttachedVolumes::RemoveUser(uint64_t source, Node& node) {
@@ -187,7 +147,7 @@ void AttachedVolumes::Read(absl::Span<const NodeRow> rows, const NodeTable& node
                            const ObjectStore& objects) {
   if (unread_ == 0) return;
   for (const NodeRow row : rows) {
-    if (rows_[row]->generation == 0) ReadFirst(row, nodes, objects);
+    if (nodes_.at(row).generation == 0) ReadFirst(row, nodes, objects);
   }
 }
 
@@ -210,11 +170,11 @@ void AttachedVolumes::ReadSomeThatCame(const NodeTable& nodes, const ObjectStore
 const AttachedVolumes::Node* AttachedVolumes::Find(const NodeInfo& node,
                                                    const ObjectStore& objects) const {
   if (objects_ != &objects || versions_ != VersionsOf(objects)) return nullptr;
-  const std::unique_ptr<Node>* const found = nodes_.Find(node.name());
-  if (found == nullptr || (*found)->generation == 0) return nullptr;
-  const bool is_read = (*found)->limits.empty() ||  // its pods do not matter
-                       (*found)->generation == node.generation();
-  return is_read ? found->get() : nullptr;
+  const Node* const found = nodes_.Find(node.name());
+  if (found == nullptr || found->generation == 0) return nullptr;
+  const bool is_read = found->limits.empty() ||  // its pods do not matter
+                       found->generation == node.generation();
+  return is_read ? found : nullptr;
 }
 
 int AttachedVolumes::FindDriver(absl::string_view name) const {

@@ -15,8 +15,8 @@
 #include "absl/container/node_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "berth/api/segmented_map.h"
 #include "berth/columns/node_table.h"
+#include "berth/columns/node_values.h"
 #include "berth/handle/object_store.h"
 #include "plugins/node_volume_limits/attachable_volumes.h"
 #include "plugins/node_volume_limits/attachments_by_node.h"
@@ -75,7 +75,7 @@ class AttachedVolumes {
   // The same of some nodes that came, so that nobody has to read them all at once.
   void ReadSomeThatCame(const NodeTable& nodes, const ObjectStore& objects);
   // What follows is of rows that were read.
-  const Node& at(NodeRow row) const { return *rows_[row]; }
+  const Node& at(NodeRow row) const { return nodes_.at(row); }
   // So many more volumes of any driver have room on the node; 0 if that is not all there is to know
   // of it.
   int32_t sure_room(NodeRow row) const { return sure_room_[row]; }
@@ -96,11 +96,8 @@ class AttachedVolumes {
   using Versions = std::array<uint64_t, kKinds.size()>;
   static Versions VersionsOf(const ObjectStore& objects);
 
-  void Restart(const NodeTable& nodes, const ObjectStore& objects);
-  bool CatchUpWithTable(const NodeTable& nodes);
-  void Realign(const NodeTable& nodes);
-  void AddNodes(const NodeTable& nodes);
-  void RemoveNode(Node& node);
+  void Restart(const ObjectStore& objects);
+  void CatchUpWithTable(const NodeTable& nodes);
   bool CatchUpWithObjects(const ObjectStore& objects);
   void ApplyChange(const Identity& changed, const ObjectStore& objects);
   void Mark(Node& node, bool Node::*what);
@@ -127,8 +124,7 @@ class AttachedVolumes {
   void AddUser(uint64_t source, Node& node) { users_[source].push_back(&node); }
   void RemoveUser(uint64_t source, Node& node);
 
-  SegmentedMap<Symbol, std::unique_ptr<Node>> nodes_;
-  std::vector<Node*> rows_;
+  NodeValues<Node> nodes_;
   std::vector<int32_t> sure_room_;  // by row
   int unread_ = 0;                  // of the nodes
   std::vector<Symbol> came_;        // perhaps not read yet
@@ -141,7 +137,7 @@ class AttachedVolumes {
   AttachmentsByNode attachments_;
 
   const ObjectStore* objects_ = nullptr;
-  uint64_t table_ = 0, table_version_ = 0;  // NodeTable::id() and version()
+  uint64_t table_ = 0, table_version_ = 0, order_version_ = 0;  // NodeTable::id() and so on
   Versions versions_ = {};
   uint64_t objects_version_ = 0;
 };

@@ -19,7 +19,7 @@ bool SameLimits(absl::Span<const AttachedVolumes::Limit> a,
 }  // namespace
 
 void AttachedVolumes::ReadFirst(NodeRow row, const NodeTable& nodes, const ObjectStore& objects) {
-  Node& node = *rows_[row];
+  Node& node = nodes_.at(row);
   --unread_;
   node.csi_node_changed = node.attachments_changed = true;
   Read(node, nodes.node(row), objects);

@@ -9,10 +9,10 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "berth/check.h"
-#include "berth/columns/exact_doubles.h"
 #include "berth/columns/match_rows.h"
-#include "berth/columns/vector_clones.h"
 #include "plugins/pod_topology_spread/pod_topology_spread.h"
+#include "src/simd/exact_doubles.h"
+#include "src/simd/vector_clones.h"
 
 namespace berth {
 namespace {

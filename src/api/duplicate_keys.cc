@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implementation of duplicate_keys.h.
-#include "berth/api/duplicate_keys.h"
+#include "api/duplicate_keys.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of group marks.
-#include "berth/api/group_marks.h"
+#include "api/group_marks.h"
 
 #include <utility>
 

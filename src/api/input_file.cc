@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implementation of input_file.h.
-#include "berth/api/input_file.h"
+#include "api/input_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -9,9 +9,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "api/field_error.h"
+#include "api/near_miss.h"
 #include "api/workloads.h"
 #include "berth/api/kinds.h"
-#include "berth/api/near_miss.h"
 
 namespace berth {
 namespace {

@@ -9,7 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
-#include "berth/api/group_marks.h"
+#include "api/group_marks.h"
 #include "berth/api/problem.h"
 #include "berth/api/value.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Edit distance over a short list of known words.
-#include "berth/api/near_miss.h"
+#include "api/near_miss.h"
 
 #include <algorithm>
 #include <cstddef>

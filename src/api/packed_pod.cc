@@ -12,12 +12,12 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "api/prefetch.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/pod_status.h"
 #include "berth/api/time.h"
 #include "berth/check.h"
 #include "berth/mutex.h"
-#include "berth/prefetch.h"
 
 namespace berth {
 namespace {

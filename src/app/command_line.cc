@@ -14,8 +14,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "api/near_miss.h"
 #include "app/run_flags.h"
-#include "berth/api/near_miss.h"
 #include "berth/api/time.h"
 
 namespace berth {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // `berth convert`: a configuration of an older Kubernetes as the v1 file that it means.
 #include "absl/strings/str_cat.h"
+#include "api/input_file.h"
 #include "app/commands.h"
 #include "app/input.h"
 #include "app/terminal.h"
-#include "berth/api/input_file.h"
 #include "config/legacy_configuration.h"
 
 namespace berth {

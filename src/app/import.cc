@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "api/input_file.h"
 #include "app/commands.h"
 #include "app/input.h"
 #include "app/terminal.h"
-#include "berth/api/input_file.h"
 
 namespace berth {
 

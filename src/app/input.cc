@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "api/input_file.h"
 #include "app/terminal.h"
-#include "berth/api/input_file.h"
 #include "berth/http_extender.h"
 #include "engine/framework_set.h"
 

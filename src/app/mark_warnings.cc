@@ -9,9 +9,9 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "api/group_marks.h"
 #include "app/input.h"
 #include "berth/api/core_v1.pb.h"
-#include "berth/api/group_marks.h"
 #include "berth/api/pod_status.h"
 #include "berth/gpu/request_marks.h"
 #include "engine/framework_set.h"

@@ -11,7 +11,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "berth/api/input_file.h"
+#include "api/input_file.h"
 #include "berth/plugin_library.h"
 
 namespace berth {

@@ -6,10 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "api/input_file.h"
 #include "app/commands.h"
 #include "app/input.h"
 #include "app/terminal.h"
-#include "berth/api/input_file.h"
 #include "berth/cluster_server.h"
 #include "berth/mutex.h"
 #include "berth/remote_plugins.h"

@@ -7,10 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "api/group_marks.h"
 #include "api/json.h"
 #include "app/terminal.h"
 #include "berth/api/core_v1.pb.h"
-#include "berth/api/group_marks.h"
 #include "berth/api/pod_status.h"
 #include "berth/api/time.h"
 #include "berth/framework/node_info.h"

@@ -3,10 +3,10 @@
 #include <optional>
 
 #include "absl/strings/str_format.h"
+#include "api/input_file.h"
 #include "app/commands.h"
 #include "app/input.h"
 #include "app/terminal.h"
-#include "berth/api/input_file.h"
 #include "quota/quotas_of_objects.h"
 
 namespace berth {

@@ -67,7 +67,7 @@ endif()
 if(BERTH_BUILD_FUZZ)
   list(APPEND berth_compile_options -fsanitize=fuzzer-no-link)
 endif()
-# For sources with loops over columns (berth/columns/vector_clones.h). Nothing is fused: of many nodes
+# For sources with loops over columns (src/simd/vector_clones.h). Nothing is fused: of many nodes
 # at once each gets the result that it gets alone, to the last bit. The loader chooses forms before
 # sanitizers are ready.
 set(berth_column_options -ffp-contract=off)

@@ -244,7 +244,7 @@ void Cache::Refresh() {
 void Cache::PrefetchAhead(NodeRow row, int step) const {
   if (row < 0 || row >= table_.size()) return;
   if (step < NodeTable::kPrefetchSteps) return table_.PrefetchAhead(row, step);
-  nodes_.Prefetch(table_.node(row).name());
+  MapPrefetcher::Prefetch(nodes_, table_.node(row).name());
 }
 
 void Cache::DeferFree(std::shared_ptr<const NodeSpec> spec) {

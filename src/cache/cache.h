@@ -14,6 +14,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "api/prefetch.h"
 #include "berth/api/identity_map.h"
 #include "berth/api/segmented_map.h"
 #include "berth/columns/node_table.h"
@@ -95,7 +96,7 @@ class Cache {
     return record != nullptr && record->last_seen != nullptr;
   }
   // Prefetches what is known of the pod while other work goes on.
-  void Prefetch(UidRef pod, Fetch what) const { pods_.Prefetch(pod, what); }
+  void Prefetch(UidRef pod, Fetch what) const { MapPrefetcher::Prefetch(pods_, pod, what); }
   // The same of the node of that row, as NodeTable::PrefetchAhead(), with one step more.
   static constexpr int kPrefetchSteps = NodeTable::kPrefetchSteps + 1;
   void PrefetchAhead(NodeRow row, int step) const;

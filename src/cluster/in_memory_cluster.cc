@@ -6,13 +6,13 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
+#include "api/prefetch.h"
 #include "berth/api/admission.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/meta_v1.pb.h"
 #include "berth/api/pod_status.h"
 #include "berth/api/scheduling_v1.pb.h"
 #include "berth/api/time.h"
-#include "berth/prefetch.h"
 #include "cluster/binding_faults.h"
 #include "cluster/cluster_objects.h"
 #include "cluster/controllers.h"
@@ -344,9 +344,11 @@ void InMemoryCluster::StopWatching() {
   watch_->Stop();
 }
 
-void InMemoryCluster::Prefetch(const Identity& pod, Fetch what) {
+void InMemoryCluster::OnAttempt(const Identity* pod, const Identity* next) {
   MutexLock lock(mutex_);
-  objects_->of(Kind::kPod).Prefetch(pod, what);
+  const auto& pods = objects_->of(Kind::kPod);
+  if (pod != nullptr) MapPrefetcher::Prefetch(pods, {*pod}, Fetch::kValue);
+  if (next != nullptr) MapPrefetcher::Prefetch(pods, {*next}, Fetch::kPlace);
 }
 
 absl::Status InMemoryCluster::Bind(const PodBinding& binding) {

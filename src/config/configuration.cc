@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "berth/api/input_file.h"
+#include "api/input_file.h"
 #include "berth/api/value.h"
 #include "config/arguments/field_text.h"
 #include "config/configuration_file.h"

@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "berth/api/near_miss.h"
+#include "api/near_miss.h"
 #include "config/arguments/field_text.h"
 #include "config/plugin_sets.h"
 

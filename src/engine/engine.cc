@@ -67,7 +67,7 @@ Engine::Engine(std::unique_ptr<ProfileSetup> setup)
       timers_(setup_->timers),
       cluster_(setup_->cluster),
       profiles_(*setup_->profiles),
-      prefetching_cluster_(dynamic_cast<PrefetchingCluster*>(options_.cluster)),
+      attempt_observer_(dynamic_cast<AttemptObserver*>(options_.cluster)),
       metrics_(options_.metrics, *options_.clock),
       room_(cluster_, profiles_, reservations_),
       queue_(MakeQueue(*setup_, room_)),
@@ -322,13 +322,11 @@ AttemptRequest Engine::MakeRequest(const QueueEntry& entry) const {
 
 // Prefetches what this attempt and the next will look up.
 void Engine::PrefetchAhead(const QueueEntry& entry) const {
-  const auto fetch = [this](const Identity& pod, Fetch what) {
-    cluster_.cache().Prefetch(pod, what);
-    if (prefetching_cluster_ != nullptr) prefetching_cluster_->Prefetch(pod, what);
-  };
-  if (!entry.is_group) fetch(*entry.pod, Fetch::kValue);
+  const Identity* const pod = entry.is_group ? nullptr : entry.pod.get();
   const Identity* const next = queue_.PrefetchNext(entry);
-  if (next != nullptr) fetch(*next, Fetch::kPlace);
+  if (pod != nullptr) cluster_.cache().Prefetch(*pod, Fetch::kValue);
+  if (next != nullptr) cluster_.cache().Prefetch(*next, Fetch::kPlace);
+  if (attempt_observer_ != nullptr) attempt_observer_->OnAttempt(pod, next);
 }
 
 // What was begun goes first, unless its pod is gone.

@@ -125,7 +125,7 @@ class Engine final : public Scheduler {
   Timers& timers_;
   ClusterState& cluster_;
   const FrameworkSet& profiles_;
-  PrefetchingCluster* const prefetching_cluster_;  // options_.cluster, or null
+  AttemptObserver* const attempt_observer_;  // options_.cluster, or null
   EngineMetrics metrics_;
   RoomOnNodes room_;
   SchedulingQueue queue_;

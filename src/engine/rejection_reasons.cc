@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "api/group_marks.h"
 #include "berth/api/amounts.h"
 #include "berth/api/core_v1.pb.h"
-#include "berth/api/group_marks.h"
 
 namespace berth {
 namespace {

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "berth/api/resources.h"
-#include "berth/columns/vector_clones.h"
+#include "simd/vector_clones.h"
 
 namespace berth {
 

@@ -11,7 +11,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "berth/api/near_miss.h"
+#include "api/near_miss.h"
 #include "berth/extensions/point_choice.h"
 #include "framework/capability_finder.h"
 #include "framework/plugin_guards.h"

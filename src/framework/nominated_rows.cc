@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "table/row_move.h"
+
 namespace berth {
 
 void NominatedRows::CatchUp(const NodeTable& nodes, const Nominator& nominator) {

@@ -7,9 +7,9 @@
 
 #include "absl/numeric/int128.h"
 #include "berth/check.h"
-#include "berth/columns/exact_doubles.h"
 #include "berth/columns/node_table.h"
-#include "berth/columns/vector_clones.h"
+#include "simd/exact_doubles.h"
+#include "simd/vector_clones.h"
 #include "table/extremes.h"
 
 namespace berth {

@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "berth/check.h"
-#include "berth/columns/vector_clones.h"
 #include "berth/incremental/uniform_score.h"
+#include "simd/vector_clones.h"
 
 namespace berth {
 namespace {

@@ -5,7 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "berth/api/input_file.h"
+#include "api/input_file.h"
 
 namespace berth {
 

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "berth/api/input_file.h"
+#include "api/input_file.h"
 
 namespace berth {
 namespace {

@@ -17,7 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "berth/api/input_file.h"
+#include "api/input_file.h"
 
 namespace berth {
 namespace {

@@ -11,6 +11,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
+#include "api/prefetch.h"
 #include "berth/api/identity_map.h"
 #include "berth/framework/pod_info.h"
 #include "queue/queue_entry.h"
@@ -58,7 +59,9 @@ class EntryIndex {
     for (const auto& [key, entry] : groups_) visit(*entry);
   }
   // For a pod on its own.
-  void Prefetch(const Identity& pod, Fetch what) const { single_pods_.Prefetch(pod, what); }
+  void Prefetch(const Identity& pod, Fetch what) const {
+    MapPrefetcher::Prefetch(single_pods_, {pod}, what);
+  }
 
  private:
   void Unlist(QueueEntry& entry, UidRef pod);

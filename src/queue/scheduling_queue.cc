@@ -8,8 +8,8 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "api/prefetch.h"
 #include "berth/check.h"
-#include "berth/prefetch.h"
 #include "queue/invariants.h"
 #include "queue/pod_update_events.h"
 

@@ -10,7 +10,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/types/span.h"
 #include "berth/api/amounts.h"
-#include "berth/columns/vector_clones.h"
+#include "simd/vector_clones.h"
 
 namespace berth {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "berth/columns/vector_clones.h"
+#include "simd/vector_clones.h"
 
 namespace berth {
 

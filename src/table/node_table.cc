@@ -9,11 +9,14 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "api/prefetch.h"
 #include "berth/check.h"
 #include "berth/columns/pod_table.h"
-#include "berth/prefetch.h"
 #include "table/labelled_slots.h"
+#include "table/mutable_dictionary_column.h"
 #include "table/rare_amounts.h"
+#include "table/row_journal.h"
+#include "table/row_move.h"
 #include "table/unique_id.h"
 
 namespace berth {
@@ -33,11 +36,15 @@ LabelValue ValueOf(const LabelSet& labels, Symbol key) {
 NodeTable::NodeTable()
     : id_(NextUniqueId()),
       rare_allocatable_(std::make_unique<RareAmounts>()),
-      rare_requested_(std::make_unique<RareAmounts>()) {
+      rare_requested_(std::make_unique<RareAmounts>()),
+      taints_(std::make_unique<MutableDictionaryColumn<TaintList>>()),
+      journal_(std::make_unique<RowJournal>()) {
   label_column(Symbol::Intern("kubernetes.io/hostname"));
   label_column(Symbol::Intern("topology.kubernetes.io/zone"));
 }
 NodeTable::~NodeTable() = default;
+
+const DictionaryColumn<TaintList>& NodeTable::taints() const { return *taints_; }
 
 NodeRow NodeTable::FindRow(Symbol name) const {
   const int* const slot = slot_of_.Find(name);
@@ -120,7 +127,7 @@ const LabelColumn& NodeTable::label_column(Symbol key) const {
   KeptLabelColumn& kept = labels_[key];
   if (std::exchange(kept.may_go, false)) --labels_that_may_go_;
   if (kept.column == nullptr) {
-    kept.column = std::make_unique<LabelColumn>();
+    kept.column = std::make_unique<MutableDictionaryColumn<LabelValue>>();
     FillLabelColumn(*kept.column, key);
   }
   return *kept.column;
@@ -133,7 +140,7 @@ const LabelColumn* NodeTable::FindLabelColumn(Symbol key, size_t rows) const {
   if (known != labels_.end()) return known->second.column.get();
   if (rows * kWorthAColumn < zeros_.size()) return nullptr;
   KeptLabelColumn& kept = labels_[key];
-  kept = {std::make_unique<LabelColumn>(), true};
+  kept = {std::make_unique<MutableDictionaryColumn<LabelValue>>(), true};
   ++labels_that_may_go_;
   FillLabelColumn(*kept.column, key);
   return kept.column.get();
@@ -169,7 +176,7 @@ bool NodeTable::SelectRows(Symbol key, absl::Span<const Symbol> values, int most
   return column.SelectRows(indexes, most, rows);
 }
 
-void NodeTable::FillLabelColumn(LabelColumn& column, Symbol key) const {
+void NodeTable::FillLabelColumn(MutableDictionaryColumn<LabelValue>& column, Symbol key) const {
   constexpr size_t kFewKeys = 16;
   if (labelled_slots_ == nullptr && labels_.size() > kFewKeys) {
     labelled_slots_ = std::make_unique<LabelledSlots>();
@@ -246,7 +253,7 @@ void NodeTable::SetOrder(absl::Span<const NodeInfo* const> nodes) {
   row_of_slot_.clear();
   read_.clear();
   free_slots_.clear();
-  taints_.Reset(0);
+  taints_->Reset(0);
   images_.clear();
   {
     MutexLock lock(made_mutex_);
@@ -260,21 +267,7 @@ void NodeTable::SetOrder(absl::Span<const NodeInfo* const> nodes) {
   Rearrange(nodes);
   pods_ = std::move(pods);
   if (pods_ != nullptr) pods_->SetOrder();
-  changes_.clear();
-  moves_.clear();
-  moved_rows_ = 0;
-  replayable_since_ = version_;
-}
-
-// Keeps as many as may move all rows twice: a reader that is further behind looks at every row.
-void NodeTable::NoteMove(RowMove move) {
-  NoteChange({-1, Aspect::kNothing});
-  moved_rows_ += move.cost();
-  moves_.push_back({std::move(move), version_});
-  for (; moved_rows_ > std::max(2 * size(), 1024); moves_.pop_front()) {
-    moved_rows_ -= moves_.front().move.cost();
-    replayable_since_ = moves_.front().version;
-  }
+  journal_->Restart(version_);
 }
 
 template <class Visit>
@@ -366,7 +359,7 @@ void NodeTable::Move(RowMove move, absl::Span<const NodeInfo* const> came) {
   static const ReadNode& kNone =
       *new ReadNode{std::make_shared<const NodeSpec>(), std::numeric_limits<uint64_t>::max()};
   ++order_version_;
-  order_changed_at_ = ++version_;
+  ++version_;
   ImageNames lost_size;
   for (const NodeRow row : move.gone()) {
     const ReadNode before = std::exchange(read_[slots_[row]], kNone);
@@ -381,7 +374,7 @@ void NodeTable::Move(RowMove move, absl::Span<const NodeInfo* const> came) {
 
   ForEachColumn([&](auto& column) { move.Apply(column); });
   zeros_.resize(move.size());
-  taints_.Move(move);
+  taints_->Move(move);
   {
     MutexLock lock(made_mutex_);
     for (auto& [id, columns] : rare_columns_) {
@@ -400,7 +393,7 @@ void NodeTable::Move(RowMove move, absl::Span<const NodeInfo* const> came) {
   for (const NodeRow row : move.came()) AddRow(row);
   if (!lost_size.empty()) FindImageSizes(std::move(lost_size));
   if (pods_ != nullptr) pods_->Move(move);
-  NoteMove(std::move(move));
+  journal_->AddMove(std::move(move), version_, size());
 }
 
 int NodeTable::TakeSlot() {
@@ -446,25 +439,18 @@ void NodeTable::RefreshRows(absl::Span<const NodeRow> rows) {
     aspects |= FillFromPods(row);
     if (pods_ != nullptr) pods_->RefreshRow(row);
     read.version = ++version_;
-    NoteChange({row, aspects});
+    journal_->Add({row, aspects}, size());
   }
   if (!lost_size.empty()) FindImageSizes(std::move(lost_size));
 }
 
-// Keeps as many changes as there are rows, at least: a reader that is further behind looks at every
-// row.
-void NodeTable::NoteChange(RowChange change) {
-  const size_t kept = std::max<size_t>(nodes_.size(), 1024);
-  if (changes_.size() >= 2 * kept) changes_.erase(changes_.begin(), changes_.end() - kept);
-  changes_.push_back(change);
+std::optional<absl::Span<const RowChange>> NodeTable::ChangesSince(uint64_t version) const {
+  return journal_->ChangesSince(version, version_);
 }
 
-std::optional<absl::Span<const RowChange>> NodeTable::ChangesSince(uint64_t version) const {
-  const uint64_t behind = version_ - version;
-  if (version > version_ || version < order_changed_at_ || behind > changes_.size()) {
-    return std::nullopt;
-  }
-  return absl::MakeConstSpan(changes_).last(behind);
+bool NodeTable::Replay(uint64_t version, absl::FunctionRef<void(const RowChange&)> on_change,
+                       absl::FunctionRef<void(const RowMove&)> on_move) const {
+  return journal_->Replay(version, version_, on_change, on_move);
 }
 
 // Returns whether it was another one.
@@ -485,7 +471,7 @@ void NodeTable::FillFromSpec(NodeRow row) {
   SetRare(*rare_allocatable_, &RareColumns::allocatable, row, spec.allocatable.rare());
   allowed_pods_[row] = spec.allowed_pods;
   unschedulable_[row] = spec.unschedulable;
-  taints_.Set(row, spec.taints);
+  taints_->Set(row, spec.taints);
   MutexLock lock(made_mutex_);
   for (auto& [key, kept] : labels_) kept.column->Set(row, ValueOf(spec.labels, key));
 }

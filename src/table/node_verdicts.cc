@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "berth/check.h"
+#include "table/row_move.h"
 
 namespace berth {
 namespace {
@@ -30,6 +31,12 @@ void NodeVerdicts::Reset(int rows) {
   reason_ids_.resize(rows);
   candidates_.clear();
   shared_statuses_.clear();
+}
+
+void NodeVerdicts::Move(const RowMove& move) {
+  move.Apply(codes_, Code::kUnschedulableAndUnresolvable);
+  move.Apply(rejectors_, kNotFiltered);
+  move.Apply(reason_ids_, kNoReasonId);
 }
 
 void NodeVerdicts::Set(NodeRow row, const Status& status) {

@@ -6,11 +6,12 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "api/prefetch.h"
 #include "berth/columns/match_rows.h"
-#include "berth/prefetch.h"
 #include "table/node_sets.h"
 #include "table/pod_terms.h"
 #include "table/pods_by_labels.h"
+#include "table/row_move.h"
 
 namespace berth {
 

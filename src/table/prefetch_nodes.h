@@ -6,10 +6,10 @@
 #include <cstddef>
 
 #include "absl/types/span.h"
+#include "api/prefetch.h"
 #include "berth/columns/node_table.h"
 #include "berth/framework/node_info.h"
 #include "berth/framework/pod_info.h"
-#include "berth/prefetch.h"
 
 namespace berth {
 

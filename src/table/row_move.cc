@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implementation of berth/columns/row_move.h.
-#include "berth/columns/row_move.h"
+// Implementation of row_move.h.
+#include "table/row_move.h"
 
 #include <algorithm>
 #include <numeric>

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "berth/columns/node_table.h"
-#include "berth/columns/vector_clones.h"
+#include "simd/vector_clones.h"
 
 namespace berth {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "berth/api/input_file.h"
+#include "api/input_file.h"
 #include "berth/api/time.h"
 #include "berth/api/value.h"
 #include "berth/simulation.h"

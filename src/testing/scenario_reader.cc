@@ -9,7 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "berth/api/input_file.h"
+#include "api/input_file.h"
 #include "berth/api/time.h"
 #include "testing/object_patch.h"
 

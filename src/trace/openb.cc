@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "berth/api/input_file.h"
+#include "api/input_file.h"
 
 namespace berth {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "berth/api/group_marks.h"
+#include "api/group_marks.h"
 #include "berth/api/manifest.h"
 
 namespace berth {

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "berth/testing/objects.h"
 #include "gmock/gmock.h"
+#include "table/row_move.h"
 
 namespace berth::testing {
 namespace {

@@ -13,7 +13,7 @@ import os
 import re
 import sys
 
-PUBLIC_BASE = ["berth/version.h", "berth/check.h", "berth/clock.h", "berth/mutex.h", "berth/prefetch.h"]
+PUBLIC_BASE = ["berth/version.h", "berth/check.h", "berth/clock.h", "berth/mutex.h"]
 API = PUBLIC_BASE + ["berth/api/"]
 # The three tiers of what a plugin includes: meaning, columns, what may be reused. To the first belong what few plugins
 # are beside it: what Handle has, PriorityPreemptionRules, and interfaces that kube-scheduler has not.
@@ -21,7 +21,9 @@ MEANING = API + ["berth/framework/", "berth/config/", "berth/handle/", "berth/pr
 COLUMNS = MEANING + ["berth/columns/"]
 PUBLIC = COLUMNS + ["berth/incremental/"]
 FRONT_DOOR = PUBLIC + ["berth/cluster.h", "berth/configuration.h", "berth/scheduler.h"]
-RUNTIME = PUBLIC + ["values/", "table/", "metrics/", "framework/"]
+# What src/ shares below its modules and installs nothing of: what compilers and processors need to be told.
+MACHINE = ["simd/", "api/prefetch.h"]
+RUNTIME = PUBLIC + MACHINE + ["values/", "table/", "metrics/", "framework/"]
 STATE = RUNTIME + ["berth/cluster.h", "cache/", "queue/", "group/"]
 
 # Folder: what its files may include. The longest matching folder counts.
@@ -39,11 +41,12 @@ MAY_INCLUDE = {
     "include/berth/quota/": MEANING,
     "src/api/": API,
     "src/values/": MEANING,
-    "src/table/": COLUMNS + ["values/"],
-    "src/config/arguments/": API + ["berth/framework/args.h", "berth/config/field_type.h"],
+    "src/simd/": [],
+    "src/table/": COLUMNS + MACHINE + ["values/"],
+    "src/config/arguments/": API + ["berth/framework/args.h", "berth/config/field_type.h", "api/duplicate_keys.h", "api/near_miss.h"],
     "src/metrics/": API + ["berth/handle/counter.h"],
-    "src/framework/": PUBLIC + ["table/", "metrics/"],
-    "src/config/": FRONT_DOOR + ["framework/"],
+    "src/framework/": PUBLIC + MACHINE + ["api/near_miss.h", "table/", "metrics/"],
+    "src/config/": FRONT_DOOR + ["api/input_file.h", "api/near_miss.h", "framework/"],
     "src/config/reference/": FRONT_DOOR + ["berth/builtin_plugins.h"],  # writes the reference page
     "src/cache/": RUNTIME,
     "src/queue/": RUNTIME,
@@ -51,12 +54,12 @@ MAY_INCLUDE = {
     "src/evaluation/": RUNTIME,
     "src/preemption/": RUNTIME,
     "src/search/": RUNTIME,
-    "src/engine/": STATE + ["berth/configuration.h", "berth/scheduler.h", "evaluation/", "search/"],
+    "src/engine/": STATE + ["api/group_marks.h", "berth/configuration.h", "berth/scheduler.h", "evaluation/", "search/"],
     "src/cluster/": FRONT_DOOR
-    + ["framework/", "berth/in_memory_cluster.h", "berth/cluster_faults.h", "table/label_index.h"],
-    "src/kubernetes/": FRONT_DOOR + ["api/json.h", "api/object_meta.h", "berth/kubernetes_cluster.h"],
+    + ["api/prefetch.h", "framework/", "berth/in_memory_cluster.h", "berth/cluster_faults.h", "table/label_index.h"],
+    "src/kubernetes/": FRONT_DOOR + ["api/input_file.h", "api/json.h", "api/object_meta.h", "berth/kubernetes_cluster.h"],
     "src/extender/": FRONT_DOOR + ["api/json.h", "berth/http_extender.h", "kubernetes/"],
-    "src/process/": FRONT_DOOR + ["api/json.h", "berth/kubernetes_cluster.h", "berth/http_extender.h", "kubernetes/", "metrics/", "config/configuration_file.h"],
+    "src/process/": FRONT_DOOR + ["api/input_file.h", "api/json.h", "berth/kubernetes_cluster.h", "berth/http_extender.h", "kubernetes/", "metrics/", "config/configuration_file.h"],
     "src/remote/wire/": API,
     "src/remote/": PUBLIC + ["berth/remote_plugins.h", "berth/executor.h", "remote/"],
     "src/serve/": FRONT_DOOR
@@ -64,16 +67,17 @@ MAY_INCLUDE = {
        "quota/quotas_of_objects.h",
        "remote/wire/"],
     "src/import/": API + ["berth/quota/quota_line.h", "api/json.h"],
-    "src/app/": FRONT_DOOR + ["berth/", "api/json.h", "import/", "config/", "engine/", "cluster/", "cache/", "framework/", "process/", "quota/", "trace/"],
-    "src/trace/": FRONT_DOOR + ["berth/gpu/", "berth/simulation.h"],
+    "src/app/": FRONT_DOOR + ["berth/", "api/group_marks.h", "api/input_file.h", "api/json.h", "api/near_miss.h", "import/", "config/", "engine/", "cluster/", "cache/", "framework/", "process/", "quota/", "trace/"],
+    "src/trace/": FRONT_DOOR + ["api/input_file.h", "berth/gpu/", "berth/simulation.h"],
     "src/simulation/": FRONT_DOOR + ["berth/in_memory_cluster.h", "berth/simulation.h", "simulation/"],
-    "src/testing/": FRONT_DOOR + ["berth/testing/", "berth/simulation.h", "berth/in_memory_cluster.h"],
+    "src/testing/": FRONT_DOOR + ["api/input_file.h", "berth/testing/", "berth/simulation.h", "berth/in_memory_cluster.h"],
     "src/cel/": API,
     "include/berth/devices/": API,
     "src/devices/": API + ["berth/devices/", "cel/"],
     "src/gpu/": API + ["berth/gpu/"],
     "src/quota/": MEANING + ["berth/quota/", "berth/gpu/"],
-    "plugins/": PUBLIC + ["berth/gpu/", "berth/devices/", "berth/quota/"],  # and its own folder; builtin.cc all of them
+    # And its own folder; builtin.cc all of them. src/simd/ has nothing of Berth's: what it says to a compiler you can say, too.
+    "plugins/": PUBLIC + ["berth/gpu/", "berth/devices/", "berth/quota/", "src/simd/"],
     "plugins/dynamic_resources/": PUBLIC + ["berth/devices/", "berth/cluster.h"],  # for what Handle::PatchPodStatus() takes
 }
 # And what no file may include but those below the prefixes behind it: the full evaluator stands without the

@@ -17,6 +17,7 @@
 #include "berth/testing/objects.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "table/row_move.h"
 
 namespace berth {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RowMove: values by row go where the rows go, in each of its ways of moving them.
-#include "berth/columns/row_move.h"
+#include "table/row_move.h"
 
 #include <algorithm>
 #include <cstdlib>

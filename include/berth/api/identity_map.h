@@ -10,7 +10,6 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "berth/api/identity.h"
-#include "berth/prefetch.h"
 
 namespace berth {
 
@@ -35,18 +34,6 @@ class IdentityMap {
   }
   Value* Find(const Ref& ref) { return const_cast<Value*>(std::as_const(*this).Find(ref)); }
   bool Contains(const Ref& ref) const { return Find(ref) != nullptr; }
-  // Prefetches what Find() will look at while other work goes on: where the entry is found, then
-  // the entry. By the hash alone: comparing names would wait for them.
-  void Prefetch(const Ref& ref, Fetch what) const {
-    const Table& table = tables_[TableOf(ref.hash())];
-    if (what == Fetch::kPlace) {
-      KeepPrefetchArguments();
-      return table.prefetch(ref);
-    }
-    const auto it = table.find(Hash{ref.hash()});
-    if (it != table.end()) berth::Prefetch(it->entry.get());
-  }
-
   // The value of the object, one made of `args` if there was none, and whether it is new.
   template <class... Args>
   std::pair<Value*, bool> FindOrAdd(const IdentityPtr& who, Args&&... args) {
@@ -81,6 +68,8 @@ class IdentityMap {
   }
 
  private:
+  friend struct MapPrefetcher;
+
   struct Entry {
     template <class... Args>
     explicit Entry(const IdentityPtr& w, Args&&... args)

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "berth/prefetch.h"
 
 namespace berth {
 
@@ -35,11 +34,6 @@ class SegmentedMap {
   template <class K = Key>
   bool Contains(const K& key) const {
     return Find(key) != nullptr;
-  }
-  // Prefetches what Find() will look at while other work goes on.
-  void Prefetch(const Key& key) const {
-    KeepPrefetchArguments();
-    TableOf(key).prefetch(key);
   }
   // The value of `key`, one made of `args` if there was none, and whether it is new.
   template <class... Args>
@@ -77,6 +71,8 @@ class SegmentedMap {
   }
 
  private:
+  friend struct MapPrefetcher;
+
   static constexpr int kTableBits = 6;
   static constexpr size_t kTables = size_t{1} << kTableBits;
 

@@ -3,10 +3,7 @@
 #ifndef BERTH_COLUMNS_NODE_TABLE_H_
 #define BERTH_COLUMNS_NODE_TABLE_H_
 
-#include <algorithm>
 #include <cstdint>
-#include <deque>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -15,22 +12,27 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "berth/api/resources.h"
 #include "berth/api/segmented_map.h"
 #include "berth/api/symbol.h"
 #include "berth/api/taints.h"
 #include "berth/columns/aspects.h"
-#include "berth/columns/row_move.h"
+#include "berth/columns/dictionary_column.h"
 #include "berth/framework/node_info.h"
 #include "berth/mutex.h"
 
 namespace berth {
 
+class Cache;
 class LabelledSlots;
 class PodTable;
 class RareAmounts;
+class RowJournal;
+class RowMove;
+template <class T>
+class MutableDictionaryColumn;
 
 // Whether each of `rows` is one more than the one before it.
 inline bool AreConsecutive(absl::Span<const NodeRow> rows) {
@@ -41,158 +43,6 @@ inline bool AreConsecutive(absl::Span<const NodeRow> rows) {
   }
   return apart == 0;
 }
-
-// Appends the rows that have one of `values`, which are indexes below `value_count` as `indexes`
-// has for each row, in order.
-void AppendRowsOf(absl::Span<const uint32_t> values, absl::Span<const uint32_t> indexes,
-                  size_t value_count, std::vector<NodeRow>& rows);
-
-// A column whose values repeat: each distinct value once, and an index a row. Evaluate each value,
-// then map the rows. Values that no row has any more may linger. Belongs to a table and lives as
-// long; it may be cached.
-template <class T>
-class DictionaryColumn {
- public:
-  absl::Span<const T> values() const { return values_; }
-  uint32_t index(NodeRow row) const { return indexes_[row]; }
-  absl::Span<const uint32_t> indexes() const { return indexes_; }
-  const T& at(NodeRow row) const { return values_[indexes_[row]]; }
-  // The index of `value`, if it is in values().
-  std::optional<uint32_t> Find(const T& value) const {
-    const uint32_t* const index = index_of_.Find(value);
-    return index == nullptr ? std::nullopt : std::optional<uint32_t>(*index);
-  }
-  // How many rows have the value of that index.
-  int row_count(uint32_t index) const { return row_counts_[index]; }
-  absl::Span<const int> row_counts() const { return row_counts_; }  // by index
-  // Sets `rows` to those that have one of the values of `indexes`, each of which is listed once;
-  // ascending. False if they are more than `most`: then `rows` is as before.
-  bool SelectRows(absl::Span<const uint32_t> indexes, int most, std::vector<NodeRow>& rows) const {
-    int64_t count = 0;
-    for (const uint32_t index : indexes) count += row_counts_[index];
-    if (count > most) return false;
-    rows.clear();
-    if (count > 0) AppendRowsOf(indexes, indexes_, values_.size(), rows);
-    return true;
-  }
-  // How many values some row has.
-  int values_in_use() const { return values_in_use_; }
-  // Changes whenever a row gets another value or another number.
-  uint64_t version() const { return version_; }
-
-  // Calls use(i, evaluate(index)) for each rows[i] and the index of its value. `evaluate` is asked
-  // once for each distinct value if that is less work.
-  template <class Evaluate, class Use>
-  void EvaluateRows(absl::Span<const NodeRow> rows, Evaluate evaluate, Use use) const {
-    if (values_.size() > rows.size() / 2) {  // nearly every node has its own value
-      for (size_t i = 0; i < rows.size(); ++i) use(i, evaluate(indexes_[rows[i]]));
-      return;
-    }
-    absl::InlinedVector<decltype(evaluate(uint32_t{})), 64> of_value;
-    for (uint32_t index = 0; index < values_.size(); ++index) of_value.push_back(evaluate(index));
-    for (size_t i = 0; i < rows.size(); ++i) use(i, of_value[indexes_[rows[i]]]);
-  }
-
-  // Changes whenever a value gets another index.
-  uint64_t numbering() const { return numbering_; }
-
-  // --- For the table ---
-
-  // Forgets everything; `rows` rows without a value, which Set() is to give them.
-  void Reset(int rows) {
-    ++numbering_;
-    values_.clear();
-    index_of_.clear();
-    row_counts_.clear();
-    values_in_use_ = 0;
-    indexes_.assign(rows, kUnset);
-    ++version_;
-  }
-  void Set(NodeRow row, const T& value) {
-    const size_t known = values_.size();
-    const uint32_t index = IndexOf(value);
-    if (indexes_[row] == index) return;
-    if (indexes_[row] != kUnset) Leave(indexes_[row]);
-    Join(index);
-    indexes_[row] = index;
-    ++version_;
-    if (index == known) DropUnusedValues();
-  }
-  // Reset(), and the same value for each row.
-  void FillWith(int rows, const T& value) {
-    Reset(rows);
-    if (rows == 0) return;
-    const uint32_t index = IndexOf(value);
-    indexes_.assign(rows, index);
-    row_counts_[index] = rows;
-    values_in_use_ = 1;
-  }
-  // Reset(), and value_of(row) for each row.
-  template <class ValueOf>
-  void Fill(int rows, ValueOf value_of) {
-    constexpr NodeRow kFew = 256;
-    Reset(rows);
-    for (NodeRow row = 0; row < rows; ++row) {
-      if (row == kFew && values_.size() > kFew / 2) {  // as of names: room for all at once
-        index_of_.Reserve(rows);
-        values_.reserve(rows);
-        row_counts_.reserve(rows);
-      }
-      indexes_[row] = IndexOf(value_of(row));
-      Join(indexes_[row]);
-    }
-  }
-  // Follows the rows; those that came have no value yet. Gives values other indexes if most of them
-  // are of no row any more.
-  void Move(const RowMove& move) {
-    for (const NodeRow row : move.gone()) Leave(indexes_[row]);
-    move.Apply(indexes_, kUnset);
-    ++version_;
-    DropUnusedValues();
-  }
-
- private:
-  static constexpr uint32_t kUnset = std::numeric_limits<uint32_t>::max();
-
-  // A row gets the value of that index, or loses it.
-  void Join(uint32_t index) { values_in_use_ += row_counts_[index]++ == 0; }
-  void Leave(uint32_t index) { values_in_use_ -= --row_counts_[index] == 0; }
-
-  uint32_t IndexOf(const T& value) {
-    const auto [index, is_new] = index_of_.FindOrAdd(value, static_cast<uint32_t>(values_.size()));
-    if (is_new) {
-      values_.push_back(value);
-      row_counts_.push_back(0);
-    }
-    return *index;
-  }
-
-  void DropUnusedValues() {
-    if (values_.size() <= 2 * indexes_.size() + 64) return;
-    const std::vector<T> values = std::exchange(values_, {});
-    std::vector<uint32_t> new_index(values.size(), kUnset);
-    index_of_.clear();
-    for (uint32_t index = 0; index < values.size(); ++index) {
-      if (row_counts_[index] == 0) continue;
-      new_index[index] = static_cast<uint32_t>(values_.size());
-      row_counts_[values_.size()] = row_counts_[index];
-      index_of_.FindOrAdd(values[index], new_index[index]);
-      values_.push_back(values[index]);
-    }
-    row_counts_.resize(values_.size());
-    for (uint32_t& index : indexes_) index = index == kUnset ? kUnset : new_index[index];
-    ++version_;
-    ++numbering_;
-  }
-
-  std::vector<T> values_;
-  std::vector<int> row_counts_;  // by index
-  int values_in_use_ = 0;
-  std::vector<uint32_t> indexes_;
-  SegmentedMap<T, uint32_t> index_of_;
-  uint64_t version_ = 0;
-  uint64_t numbering_ = 0;
-};
 
 // The value of one label on a node; `present` tells "" from no such label.
 struct LabelValue {
@@ -255,7 +105,7 @@ class NodeTable {
     return has_pods_with_required_anti_affinity_;
   }
 
-  const DictionaryColumn<TaintList>& taints() const { return taints_; }
+  const DictionaryColumn<TaintList>& taints() const;
   // The values of label `key`. Made when first asked for, those of hosts and zones at once; kept in
   // step from then on.
   const LabelColumn& label_column(Symbol key) const;
@@ -286,31 +136,6 @@ class NodeTable {
   // What changed after `version`, oldest first, a row once for each change. Absent if the order
   // changed since, or so much that the changes are no longer kept.
   std::optional<absl::Span<const RowChange>> ChangesSince(uint64_t version) const;
-  // For callers that keep values by row and move them as the rows move: calls on_change(RowChange)
-  // and on_move(RowMove) in the order in which it happened; rows have the numbers of that time.
-  // False, without a call, if SetOrder() was called since, or so much happened that looking at
-  // every row costs less.
-  template <class OnChange, class OnMove>
-  bool Replay(uint64_t version, OnChange on_change, OnMove on_move) const {
-    const uint64_t behind = version_ - version;
-    if (version > version_ || version < replayable_since_ || behind > changes_.size()) return false;
-    auto move = std::partition_point(moves_.begin(), moves_.end(),
-                                     [&](const KeptMove& m) { return m.version <= version; });
-    for (size_t i = changes_.size() - behind; i < changes_.size(); ++i) {
-      ++version;
-      if (move != moves_.end() && move->version == version) {
-        on_move((move++)->move);
-      } else {
-        on_change(changes_[i]);
-      }
-    }
-    return true;
-  }
-
-  // Prefetches what there is of a row, in kPrefetchSteps steps with other work between them: each
-  // needs what those before it have fetched. A hint: any row will do.
-  static constexpr int kPrefetchSteps = 3;
-  void PrefetchAhead(NodeRow row, int step) const;
 
   // --- For the cache (and for tests that build a table) ---
 
@@ -329,7 +154,17 @@ class NodeTable {
   void RefreshRows(absl::Span<const NodeRow> rows);
   void RefreshRow(NodeRow row) { RefreshRows({&row, 1}); }
 
+  // --- For caches of the framework; a plugin has NodeValues ---
+
+  // Calls on_change(RowChange) and on_move(RowMove) in the order in which it happened; rows have
+  // the numbers of that time. False, without a call, if SetOrder() was called since, or so much
+  // happened that looking at every row costs less.
+  bool Replay(uint64_t version, absl::FunctionRef<void(const RowChange&)> on_change,
+              absl::FunctionRef<void(const RowMove&)> on_move) const;
+
  private:
+  friend class Cache;
+
   // By row. Most nodes have, and most pods request, few of the common resources: a column that
   // would be as another one is empty.
   struct ResourceColumns {
@@ -341,7 +176,7 @@ class NodeTable {
     std::vector<int64_t> allocatable, requested;
   };
   struct KeptLabelColumn {
-    std::unique_ptr<LabelColumn> column;
+    std::unique_ptr<MutableDictionaryColumn<LabelValue>> column;
     bool may_go = false;  // when the table changes: nobody may cache it
   };
   // A node as of the last time it was read.
@@ -356,15 +191,14 @@ class NodeTable {
     uint64_t arrival = 0;  // of the node that size_bytes is from
   };
 
-  struct KeptMove {
-    RowMove move;
-    uint64_t version;  // right after it
-  };
   class RowFinder;
 
-  void NoteChange(RowChange change);
+  // Prefetches what there is of a row, in kPrefetchSteps steps with other work between them: each
+  // needs what those before it have fetched. A hint: any row will do.
+  static constexpr int kPrefetchSteps = 3;
+  void PrefetchAhead(NodeRow row, int step) const;
+
   void Move(RowMove move, absl::Span<const NodeInfo* const> came);
-  void NoteMove(RowMove move);
   void AddRow(NodeRow row);
   // What is kept by slot of labels follows.
   void NoteLabels(int slot, const LabelSet& before, const LabelSet& after);
@@ -372,7 +206,7 @@ class NodeTable {
   void EnsureResources(int count);
   // Null if no node has, and no pod requests, any.
   const RareColumns* FindRareColumns(ResourceId resource) const;
-  void FillLabelColumn(LabelColumn& column, Symbol key) const
+  void FillLabelColumn(MutableDictionaryColumn<LabelValue>& column, Symbol key) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(made_mutex_);
   void DropColumns();
   // Returns whether an amount was another one. `column` is that of `amounts`.
@@ -409,7 +243,7 @@ class NodeTable {
   std::vector<int64_t> pod_count_, allowed_pods_;
   std::vector<uint8_t> unschedulable_, has_used_ports_, has_pods_with_affinity_,
       has_pods_with_required_anti_affinity_;
-  DictionaryColumn<TaintList> taints_;
+  std::unique_ptr<MutableDictionaryColumn<TaintList>> taints_;
   mutable absl::flat_hash_map<Symbol, KeptLabelColumn> labels_ ABSL_GUARDED_BY(made_mutex_);
   mutable size_t labels_that_may_go_ ABSL_GUARDED_BY(made_mutex_) = 0;  // so many of them are
   // Null until more keys were asked for than are worth a look at all nodes each.
@@ -418,12 +252,7 @@ class NodeTable {
   std::vector<ReadNode> read_;  // by slot
   mutable std::unique_ptr<PodTable> pods_;
   uint64_t version_ = 0, order_version_ = 0;
-  // The latest changes; the last one made version_. For a move it is none of a row: what it was is
-  // in moves_.
-  std::vector<RowChange> changes_;
-  std::deque<KeptMove> moves_;
-  int64_t moved_rows_ = 0;                                // what moves_ cost, about
-  uint64_t order_changed_at_ = 0, replayable_since_ = 0;  // versions
+  std::unique_ptr<RowJournal> journal_;  // the latest changes; the last one made version_
 };
 
 }  // namespace berth

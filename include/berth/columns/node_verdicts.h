@@ -60,11 +60,7 @@ class NodeVerdicts {
   void ClearReasonIds() { shared_statuses_ = {}; }
 
   // Nodes were added, not evaluated yet, or removed.
-  void Move(const RowMove& move) {
-    move.Apply(codes_, Code::kUnschedulableAndUnresolvable);
-    move.Apply(rejectors_, kNotFiltered);
-    move.Apply(reason_ids_, kNoReasonId);
-  }
+  void Move(const RowMove& move);
 
   int rows() const { return static_cast<int>(codes_.size()); }
   Code code(NodeRow row) const { return codes_[row]; }

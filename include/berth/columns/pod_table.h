@@ -90,7 +90,8 @@ class PodTable {
                                                     const LabelSet* namespace_labels,
                                                     TermKinds kinds) const;
 
-  // --- For the table ---
+ private:
+  friend class NodeTable;
 
   // The rows are other nodes, or in another order.
   void SetOrder();
@@ -101,7 +102,6 @@ class PodTable {
   // As NodeTable::PrefetchAhead().
   void PrefetchAhead(NodeRow row, int step) const;
 
- private:
   using PodPtr = std::shared_ptr<const PodInfo>;
   // As of the last refresh.
   struct NodePods {

@@ -39,7 +39,7 @@ class SyncObserver {
   // covers the whole cluster is best read here; in a cycle, pods would wait for it.
   virtual void OnSynced() = 0;
 
-  // Called between attempts, after OnSynced(), mostly before NodeTable::Replay() and
+  // Called between attempts, after OnSynced(), mostly before NodeTable::ChangesSince() and
   // ObjectStore::ChangesSince() forget what changed since the last of these calls. A plugin that
   // reads them here rarely has to read everything again in a cycle.
   virtual void BeforeJournalOverflow() {}

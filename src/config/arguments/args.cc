@@ -12,8 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "berth/api/duplicate_keys.h"
-#include "berth/api/near_miss.h"
+#include "api/duplicate_keys.h"
+#include "api/near_miss.h"
 #include "berth/check.h"
 #include "config/arguments/field_text.h"
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "absl/algorithm/container.h"
+#include "table/row_move.h"
 
 namespace berth {
 

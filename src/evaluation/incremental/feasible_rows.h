@@ -9,7 +9,6 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
 #include "berth/columns/node_verdicts.h"
-#include "berth/columns/row_move.h"
 #include "berth/framework/status.h"
 
 namespace berth {

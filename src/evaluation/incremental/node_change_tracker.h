@@ -13,7 +13,6 @@
 #include "berth/api/symbol.h"
 #include "berth/columns/aspects.h"
 #include "berth/columns/node_table.h"
-#include "berth/columns/row_move.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/pod_info.h"
 #include "berth/incremental/node_changes.h"

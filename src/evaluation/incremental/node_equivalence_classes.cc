@@ -9,7 +9,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/types/span.h"
-#include "berth/prefetch.h"
+#include "api/prefetch.h"
 #include "evaluation/incremental/split_rows.h"
 #include "framework/nominated_rows.h"
 

@@ -8,6 +8,7 @@
 
 #include "absl/algorithm/container.h"
 #include "table/prefetch_nodes.h"
+#include "table/row_move.h"
 #include "table/rows_with.h"
 
 namespace berth {

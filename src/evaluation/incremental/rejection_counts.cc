@@ -4,6 +4,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/hash/hash.h"
+#include "table/row_move.h"
 
 namespace berth {
 

@@ -7,10 +7,11 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/cleanup/cleanup.h"
+#include "api/prefetch.h"
 #include "berth/check.h"
-#include "berth/prefetch.h"
 #include "evaluation/diagnosis.h"
 #include "framework/nominated_rows.h"
+#include "table/row_move.h"
 
 namespace berth {
 namespace {

@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "berth/prefetch.h"
+#include "api/prefetch.h"
+#include "table/row_move.h"
 
 namespace berth {
 namespace {

@@ -13,7 +13,6 @@
 #include "absl/types/span.h"
 #include "berth/columns/aspects.h"
 #include "berth/columns/node_table.h"
-#include "berth/columns/row_move.h"
 #include "evaluation/incremental/feasible_rows.h"
 #include "framework/framework.h"
 #include "table/best_row.h"

@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "table/far_behind.h"
+#include "table/row_move.h"
 #include "table/rows_with.h"
 
 namespace berth {

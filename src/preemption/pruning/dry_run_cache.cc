@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "framework/dry_run_inputs.h"
 #include "framework/nominated_rows.h"
+#include "table/row_move.h"
 
 namespace berth {
 

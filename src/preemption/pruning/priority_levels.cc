@@ -9,6 +9,7 @@
 #include "absl/container/inlined_vector.h"
 #include "preemption/candidate_scores.h"
 #include "table/prefetch_nodes.h"
+#include "table/row_move.h"
 #include "table/rows_with.h"
 
 namespace berth {

@@ -10,6 +10,7 @@
 
 #include "evaluation/incremental/rejection_counts.h"
 #include "gmock/gmock.h"
+#include "table/row_move.h"
 
 namespace berth {
 namespace {

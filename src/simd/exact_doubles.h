@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole numbers as doubles, so that loops over columns compile to vector instructions where those
 // for integers are missing, above all division. Compile with -ffp-contract=off.
-#ifndef BERTH_COLUMNS_EXACT_DOUBLES_H_
-#define BERTH_COLUMNS_EXACT_DOUBLES_H_
+#ifndef BERTH_SRC_SIMD_EXACT_DOUBLES_H_
+#define BERTH_SRC_SIMD_EXACT_DOUBLES_H_
 
 #include <bit>
 #include <cstdint>
@@ -29,4 +29,4 @@ inline int64_t Truncated(double value) {
 
 }  // namespace berth
 
-#endif  // BERTH_COLUMNS_EXACT_DOUBLES_H_
+#endif  // BERTH_SRC_SIMD_EXACT_DOUBLES_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lets loops over columns use the vector instructions of the processor that runs them.
-#ifndef BERTH_COLUMNS_VECTOR_CLONES_H_
-#define BERTH_COLUMNS_VECTOR_CLONES_H_
+#ifndef BERTH_SRC_SIMD_VECTOR_CLONES_H_
+#define BERTH_SRC_SIMD_VECTOR_CLONES_H_
 
 // Before the definition of a function: compiles it three times, and the loader takes the best one
 // that the processor has. All compute the same to the last bit if nothing is fused: compile with
@@ -15,4 +15,4 @@
 #define BERTH_VECTOR_CLONES
 #endif
 
-#endif  // BERTH_COLUMNS_VECTOR_CLONES_H_
+#endif  // BERTH_SRC_SIMD_VECTOR_CLONES_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading input whole, whatever stands behind its name.
-#ifndef BERTH_API_INPUT_FILE_H_
-#define BERTH_API_INPUT_FILE_H_
+#ifndef BERTH_SRC_API_INPUT_FILE_H_
+#define BERTH_SRC_API_INPUT_FILE_H_
 
 #include <cstddef>
 #include <string>
@@ -34,4 +34,4 @@ std::vector<std::string> FindInputFiles(const std::string& folder,
 
 }  // namespace berth
 
-#endif  // BERTH_API_INPUT_FILE_H_
+#endif  // BERTH_SRC_API_INPUT_FILE_H_

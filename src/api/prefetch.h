@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asking for memory before it is needed.
-#ifndef BERTH_PREFETCH_H_
-#define BERTH_PREFETCH_H_
+#ifndef BERTH_SRC_API_PREFETCH_H_
+#define BERTH_SRC_API_PREFETCH_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+
+#include "berth/api/identity.h"
+#include "berth/api/identity_map.h"
+#include "berth/api/segmented_map.h"
 
 namespace berth {
 
@@ -45,17 +49,29 @@ void Prefetch(const std::shared_ptr<T>& object) {
   Prefetch(object.get(), kCount);
 }
 
-class Identity;
-
-// Optional, for a Cluster in memory. The pod is tried now (kValue) or next (kPlace): prefetches
-// what the cluster knows of it. Called before every attempt, on the scheduling thread: returns
-// almost at once.
-class PrefetchingCluster {
- public:
-  virtual ~PrefetchingCluster() = default;
-  virtual void Prefetch(const Identity& pod, Fetch what) = 0;
+// The same of what a map knows of a key: a friend of SegmentedMap and IdentityMap.
+struct MapPrefetcher {
+  // What Find() will look at.
+  template <class Key, class Value>
+  static void Prefetch(const SegmentedMap<Key, Value>& map, const Key& key) {
+    KeepPrefetchArguments();
+    map.TableOf(key).prefetch(key);
+  }
+  // Where the entry is found, then the entry. By the hash alone: comparing names would wait for
+  // them.
+  template <class Value, class By>
+  static void Prefetch(const IdentityMap<Value, By>& map, const ObjectRef<By>& ref, Fetch what) {
+    using Map = IdentityMap<Value, By>;
+    const auto& table = map.tables_[Map::TableOf(ref.hash())];
+    if (what == Fetch::kPlace) {
+      KeepPrefetchArguments();
+      return table.prefetch(ref);
+    }
+    const auto it = table.find(typename Map::Hash{ref.hash()});
+    if (it != table.end()) berth::Prefetch(it->entry.get());
+  }
 };
 
 }  // namespace berth
 
-#endif  // BERTH_PREFETCH_H_
+#endif  // BERTH_SRC_API_PREFETCH_H_

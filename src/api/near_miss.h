@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // "did you mean": the known word that an unknown one was probably meant to be.
-#ifndef BERTH_API_NEAR_MISS_H_
-#define BERTH_API_NEAR_MISS_H_
+#ifndef BERTH_SRC_API_NEAR_MISS_H_
+#define BERTH_SRC_API_NEAR_MISS_H_
 
 #include <string>
 
@@ -16,4 +16,4 @@ std::string DidYouMean(absl::string_view word, absl::Span<const std::string> kno
 
 }  // namespace berth
 
-#endif  // BERTH_API_NEAR_MISS_H_
+#endif  // BERTH_SRC_API_NEAR_MISS_H_

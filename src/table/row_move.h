@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the rows of the node table moved, and what that does to values that are kept by row.
-#ifndef BERTH_COLUMNS_ROW_MOVE_H_
-#define BERTH_COLUMNS_ROW_MOVE_H_
+#ifndef BERTH_SRC_TABLE_ROW_MOVE_H_
+#define BERTH_SRC_TABLE_ROW_MOVE_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -139,4 +139,4 @@ class RowMove {
 
 }  // namespace berth
 
-#endif  // BERTH_COLUMNS_ROW_MOVE_H_
+#endif  // BERTH_SRC_TABLE_ROW_MOVE_H_

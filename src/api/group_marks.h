@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The marks by which pods are made members of a gang, those that nobody here reads included: the
 // one table. Who adds support for a mark names its reader there.
-#ifndef BERTH_API_GROUP_MARKS_H_
-#define BERTH_API_GROUP_MARKS_H_
+#ifndef BERTH_SRC_API_GROUP_MARKS_H_
+#define BERTH_SRC_API_GROUP_MARKS_H_
 
 #include <cstdint>
 #include <string>
@@ -48,4 +48,4 @@ std::string Describe(const GroupMark& mark);
 
 }  // namespace berth
 
-#endif  // BERTH_API_GROUP_MARKS_H_
+#endif  // BERTH_SRC_API_GROUP_MARKS_H_

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys that stand in a map twice: an error wherever Berth reads a map, as in the strict decoding of
 // an API server.
-#ifndef BERTH_API_DUPLICATE_KEYS_H_
-#define BERTH_API_DUPLICATE_KEYS_H_
+#ifndef BERTH_SRC_API_DUPLICATE_KEYS_H_
+#define BERTH_SRC_API_DUPLICATE_KEYS_H_
 
 #include "absl/functional/function_ref.h"
 #include "berth/api/value.h"
@@ -16,4 +16,4 @@ void ForEachDuplicateKey(
 
 }  // namespace berth
 
-#endif  // BERTH_API_DUPLICATE_KEYS_H_
+#endif  // BERTH_SRC_API_DUPLICATE_KEYS_H_
