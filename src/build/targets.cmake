@@ -265,7 +265,7 @@ function(berth_bench)
 endfunction()
 
 # What plugins may call.
-set(berth_modules_for_plugins berth_api berth_values berth_table berth_framework berth_preemption berth_gpu berth_devices)
+set(berth_modules_for_plugins berth_api berth_values berth_table berth_framework berth_disruption berth_group berth_preemption berth_gpu berth_devices)
 
 # The command `berth`, from src/app/main.cc.
 function(berth_add_command)

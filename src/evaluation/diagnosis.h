@@ -5,16 +5,14 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
-#include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "berth/columns/node_verdicts.h"
 #include "berth/framework/postfilter.h"
 #include "evaluation/free_capacity.h"
+#include "framework/failure_messages.h"
 #include "framework/framework.h"
 #include "framework/status_columns.h"
 
@@ -115,13 +113,7 @@ class UniformStatuses final : public NodeStatuses {
   const Status& status_;
 };
 
-// How many nodes have each reason.
-struct ReasonCount {
-  int nodes = 0;
-  Symbol plugin;            // that gave it first
-  bool resolvable = false;  // on some node evicting pods might help
-};
-using ReasonCounts = std::map<std::string, ReasonCount>;
+// Of `rows` nodes.
 ReasonCounts CountReasons(const VerdictStatuses& statuses, int rows);
 
 // Why nodes are not feasible for a pod: what PostFilter, the pod's event and WaitingFor are made
@@ -163,17 +155,6 @@ class VerdictDiagnosis final : public Diagnosis {
   const NodeVerdicts& verdicts_;
   VerdictStatuses statuses_;
 };
-
-// The text of the pod's FailedScheduling event. kube-scheduler v1.35 framework/types.go FitError:
-// "0/N nodes are available: " and either the PreFilter message or "count reason, ..." sorted as
-// strings, then the PostFilter message, if any.
-std::string PreFilterFailureMessage(int node_count, absl::string_view pre_filter_message,
-                                    absl::string_view post_filter_message);
-std::string FilterFailureMessage(int node_count, const ReasonCounts& reasons,
-                                 absl::string_view post_filter_message);
-
-// The text for a pod that Reserve or Permit rejected on its node: a FitError over that one node.
-std::string RefusalMessage(const Status& status);
 
 }  // namespace berth
 

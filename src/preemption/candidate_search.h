@@ -14,9 +14,9 @@
 #include "berth/framework/postfilter.h"
 #include "berth/framework/status.h"
 #include "berth/preemption/preemption.h"
+#include "disruption/followed_budgets.h"
+#include "group/group_victims.h"
 #include "preemption/candidate_scores.h"
-#include "preemption/followed_budgets.h"
-#include "preemption/group_victims.h"
 
 namespace berth {
 

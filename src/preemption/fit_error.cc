@@ -2,9 +2,6 @@
 // Implementation of fit_error.h.
 #include "preemption/fit_error.h"
 
-#include <algorithm>
-#include <utility>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "preemption/dry_run_node.h"
@@ -19,8 +16,8 @@ constexpr absl::string_view kNotHelpful = "Preemption is not helpful for schedul
 void FitError::Add(const Status& status, int nodes) {
   if (nodes == 0) return;
   counted_ += nodes;
-  for (const std::string& reason : status.reasons()) counts_[reason] += nodes;
-  if (status.IsError()) errors_.push_back(status.message());
+  for (const std::string& reason : status.reasons()) counts_[reason].nodes += nodes;
+  if (status.IsError()) errors_.insert(status.message());
 }
 
 void FitError::AddWithoutVictims(NodeRow row) {
@@ -50,26 +47,14 @@ Status FitError::ToStatus() && {
   }
   if (!errors_.empty()) return Status::Error(ErrorText());
   const int all = nodes_.size();
-  if (counted_ < all) counts_[std::string(kNotHelpful)] += all - counted_;
-  std::vector<std::string> texts;
-  for (const auto& [reason, count] : counts_) texts.push_back(absl::StrCat(count, " ", reason));
-  std::sort(texts.begin(), texts.end());
-  std::string text = absl::StrCat("0/", all, " nodes are available:");
-  if (!texts.empty()) absl::StrAppend(&text, " ", absl::StrJoin(texts, ", "), ".");
-  return Status::Unschedulable(std::move(text));
+  if (counted_ < all) counts_[std::string(kNotHelpful)].nodes += all - counted_;
+  return Status::Unschedulable(FilterFailureMessage(all, counts_, ""));
 }
 
 // As Kubernetes prints a list of errors: each once, and in brackets if there are several.
-std::string FitError::ErrorText() {
-  std::vector<std::string> different;
-  for (std::string& error : errors_) {
-    if (std::find(different.begin(), different.end(), error) == different.end()) {
-      different.push_back(std::move(error));
-    }
-  }
-  if (different.size() == 1) return different.front();
-  std::sort(different.begin(), different.end());  // whichever node was looked at first
-  return absl::StrCat("[", absl::StrJoin(different, ", "), "]");
+std::string FitError::ErrorText() const {
+  if (errors_.size() == 1) return *errors_.begin();
+  return absl::StrCat("[", absl::StrJoin(errors_, ", "), "]");
 }
 
 }  // namespace berth

@@ -3,7 +3,7 @@
 #ifndef BERTH_SRC_PREEMPTION_FIT_ERROR_H_
 #define BERTH_SRC_PREEMPTION_FIT_ERROR_H_
 
-#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,6 +12,7 @@
 #include "berth/framework/postfilter.h"
 #include "berth/framework/status.h"
 #include "berth/preemption/preemption.h"
+#include "framework/failure_messages.h"
 
 namespace berth {
 
@@ -36,14 +37,14 @@ class FitError {
 
  private:
   bool NamesNodesWithoutVictims() const;
-  std::string ErrorText();
+  std::string ErrorText() const;
 
   const PreemptionRules& rules_;
   const PodInfo& preemptor_;
   const NodeTable& nodes_;
   int counted_ = 0;  // nodes
-  std::map<std::string, int> counts_;
-  std::vector<std::string> errors_;
+  ReasonCounts counts_;
+  std::set<std::string> errors_;  // in this order, whichever node was looked at first
   int without_victims_ = 0;
   std::vector<NodeRow> named_without_victims_;  // these, unless they are too many
 };

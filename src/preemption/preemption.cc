@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "disruption/followed_budgets.h"
+#include "group/group_victims.h"
 #include "preemption/candidate_search.h"
 #include "preemption/extended_candidates.h"
-#include "preemption/followed_budgets.h"
 #include "preemption/full_search.h"
-#include "preemption/group_victims.h"
 #include "preemption/pruning/pruned_search.h"
 
 namespace berth {

@@ -52,7 +52,8 @@ MAY_INCLUDE = {
     "src/queue/": RUNTIME,
     "src/group/": RUNTIME,
     "src/evaluation/": RUNTIME,
-    "src/preemption/": RUNTIME,
+    "src/disruption/": RUNTIME,
+    "src/preemption/": RUNTIME + ["disruption/", "group/"],
     "src/search/": RUNTIME,
     "src/engine/": STATE + ["api/group_marks.h", "berth/configuration.h", "berth/scheduler.h", "evaluation/", "search/"],
     "src/cluster/": FRONT_DOOR

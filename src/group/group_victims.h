@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which members of running groups may go alone, and which take the others with them.
-#ifndef BERTH_SRC_PREEMPTION_GROUP_VICTIMS_H_
-#define BERTH_SRC_PREEMPTION_GROUP_VICTIMS_H_
+#ifndef BERTH_SRC_GROUP_GROUP_VICTIMS_H_
+#define BERTH_SRC_GROUP_GROUP_VICTIMS_H_
 
 #include <memory>
 #include <vector>
@@ -48,4 +48,4 @@ class GroupVictims {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_PREEMPTION_GROUP_VICTIMS_H_
+#endif  // BERTH_SRC_GROUP_GROUP_VICTIMS_H_

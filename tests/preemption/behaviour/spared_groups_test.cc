@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Preemption spares groups: one that would end goes only where no other pod makes room.
-#include "preemption/group_victims.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,6 +12,7 @@
 #include "berth/incremental/preemption_hints.h"
 #include "berth/preemption/preemption.h"
 #include "group/group_index.h"
+#include "group/group_victims.h"
 #include "tests/preemption/small_cluster.h"
 
 namespace berth::testing {
@@ -86,28 +85,9 @@ std::vector<std::string> Names(const std::vector<PodPtr>& pods) {
 
 PodPtr Preemptor() { return MakePod().Name("p").Priority(9).Request("cpu", "2").Obj(); }
 
-TEST(GroupVictimsTest, AGroupAtItsMinimumTakesOthersAlong) {
-  ClusterWithGroups with(2);
-  with.AddNode(0);
-  with.AddNode(1);
-  const PodPtr a = with.AddPod("a", 0, 0, "g"), b = with.AddPod("b", 1, 0, "g");
-  const PodPtr alone = with.AddPod("alone", 0, 0);
-  const GroupVictims groups(with.groups);
-  EXPECT_TRUE(groups.TakesOthers(*a));
-  EXPECT_FALSE(groups.TakesOthers(*alone));
-  EXPECT_TRUE(groups.EndGroup({{b}}));
-  std::vector<PodPtr> victims = {a};
-  groups.AddWholeGroups(victims);
-  EXPECT_THAT(Names(victims), ElementsAre("a", "b"));
-  const PodPtr third = with.AddPod("third", 1, 0, "g");
-  EXPECT_FALSE(groups.TakesOthers(*a)) << "one is beyond the minimum";
-  EXPECT_FALSE(groups.EndGroup({{a}}));
-  EXPECT_TRUE(groups.EndGroup({{a, third}}));
-}
-
 // The best candidates of every node are members of gangs; there are better ones for people. The
 // search for these stops as often as the other one, and comes to the same.
-TEST(GroupVictimsTest, TheSearchThatSparesGroupsYields) {
+TEST(SparedGroupsTest, TheSearchThatSparesGroupsYields) {
   constexpr int kNodes = 40;
   ClusterWithGroups with(2);
   for (int i = 0; i < kNodes; ++i) {
@@ -143,7 +123,7 @@ TEST(GroupVictimsTest, TheSearchThatSparesGroupsYields) {
 }
 
 // Whatever happens while a search has stopped, it ends as one that looks at everything now.
-TEST(GroupVictimsTest, AStoppedSearchSeesWhatChanged) {
+TEST(SparedGroupsTest, AStoppedSearchSeesWhatChanged) {
   int spared = 0, stops = 0;
   for (unsigned seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));

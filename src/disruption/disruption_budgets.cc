@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// DisruptionBudgets of berth/preemption/preemption.h.
+// Implementation of berth/preemption/disruption_budgets.h.
+#include "berth/preemption/disruption_budgets.h"
+
 #include <string>
 #include <utility>
 
@@ -7,7 +9,6 @@
 #include "absl/container/node_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/symbol.h"
-#include "berth/preemption/preemption.h"
 #include "table/label_index.h"
 
 namespace berth {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implementation of followed_budgets.h.
-#include "preemption/followed_budgets.h"
+#include "disruption/followed_budgets.h"
 
 #include <algorithm>
 #include <utility>

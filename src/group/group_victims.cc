@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implementation of group_victims.h.
-#include "preemption/group_victims.h"
+#include "group/group_victims.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The PodDisruptionBudgets of the cluster, and on which nodes their changes count.
-#ifndef BERTH_SRC_PREEMPTION_FOLLOWED_BUDGETS_H_
-#define BERTH_SRC_PREEMPTION_FOLLOWED_BUDGETS_H_
+#ifndef BERTH_SRC_DISRUPTION_FOLLOWED_BUDGETS_H_
+#define BERTH_SRC_DISRUPTION_FOLLOWED_BUDGETS_H_
 
 #include <cstdint>
 #include <optional>
 
 #include "berth/columns/node_table.h"
 #include "berth/handle/object_store.h"
-#include "berth/preemption/preemption.h"
+#include "berth/preemption/disruption_budgets.h"
 #include "table/change_journal.h"
 
 namespace berth {
@@ -37,4 +37,4 @@ class FollowedBudgets {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_PREEMPTION_FOLLOWED_BUDGETS_H_
+#endif  // BERTH_SRC_DISRUPTION_FOLLOWED_BUDGETS_H_
