@@ -15,6 +15,7 @@
 #include "berth/extensions/group.h"
 #include "berth/framework/placement.h"
 #include "berth/framework/postfilter.h"
+#include "berth/framework/work_budget.h"
 #include "engine/binder.h"
 #include "engine/rejection_reasons.h"
 #include "framework/framework.h"
@@ -46,7 +47,7 @@ struct AttemptRequest {
   Quorum quorum;
   std::vector<int> parts;
   int percentage_of_nodes_to_score = 0;
-  int64_t work_budget_steps = 0;   // SchedulerOptions; 0 for more than one pod
+  WorkBudget work_budget;          // of each pod's cycle; unlimited for more than one pod
   int64_t group_search_steps = 0;  // SchedulerOptions
   absl::Time now;                  // of more than one pod: when victims are expected to leave
   // For a group that plugins place: the only nodes that count; null: all do.

@@ -315,7 +315,7 @@ AttemptRequest Engine::MakeRequest(const QueueEntry& entry) const {
       request.framework->profile().percentage_of_nodes_to_score.value_or(
           options_.configuration.percentage_of_nodes_to_score.value_or(0));
   if (request.pods.size() == 1 && options_.incremental) {
-    request.work_budget_steps = options_.work_budget_steps;
+    request.work_budget = WorkBudget(options_.work_budget_steps);
   }
   return request;
 }

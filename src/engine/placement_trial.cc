@@ -26,7 +26,7 @@ PlacementTrial::PlacementTrial(const Context& context, const AttemptRequest& req
       result_(result),
       scoped_(request) {
   scoped_.plans_evictions = false;
-  scoped_.work_budget_steps = 0;  // a group does not yield
+  scoped_.work_budget = WorkBudget();  // a group does not yield
   if (!request.framework->plugins().placement_feasible.empty()) scoped_.watch = this;
 }
 

@@ -53,7 +53,7 @@ bool PodScheduler::Place(const AttemptRequest& request, const std::shared_ptr<co
   PrefetchAhead();
   CycleState state;
   if (!incremental_) state.SetFullEvaluation();
-  state.SetWorkBudget(WorkBudget(request.work_budget_steps));
+  state.SetWorkBudget(request.work_budget);
   state.SetPlacement(request.placement);
   const CycleResult cycle =
       cycle_.Run(*request.framework, state, pod, cluster_.nodes(), cluster_.nominations(),

@@ -98,7 +98,8 @@ class PriorityLevels::NodeLevels {
   }
 };
 
-bool PriorityLevels::Refresh(const NodeTable& nodes, WorkBudget& budget) {
+bool PriorityLevels::Refresh(const NodeTable& nodes, const CycleState& state) {
+  WorkBudget& budget = state.work_budget();
   CatchUpWithRows(nodes);
   if (!ReadForgotten(nodes, budget)) {
     if (yields_.MayYieldWith(forgotten_.size())) {

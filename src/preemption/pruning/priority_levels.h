@@ -12,7 +12,7 @@
 #include "absl/types/span.h"
 #include "berth/api/resources.h"
 #include "berth/columns/node_table.h"
-#include "berth/framework/work_budget.h"
+#include "berth/framework/cycle_state.h"
 #include "framework/yield_guard.h"
 #include "table/rare_amounts.h"
 
@@ -42,10 +42,10 @@ class PriorityLevels {
   // a higher one.
   static constexpr size_t kMostLevels = 4;
 
-  // Reads the nodes that changed. Yields if they are too many for the budget, and returns false:
-  // what follows is of no use until it is called again, and reads the others. It yields again only
-  // if fewer are left than the last time.
-  bool Refresh(const NodeTable& nodes, WorkBudget& budget);
+  // Reads the nodes that changed. Yields if they are too many for the state's budget, and returns
+  // false: what follows is of no use until it is called again, and reads the others. It yields
+  // again only if fewer are left than the last time.
+  bool Refresh(const NodeTable& nodes, const CycleState& state);
 
   // As of the last Refresh(): by rising priority; as many as some node has.
   absl::Span<const PriorityLevel> levels() const { return levels_; }

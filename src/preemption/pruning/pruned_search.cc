@@ -72,8 +72,7 @@ int64_t VersionOfAll(const ObjectStore& objects) {
 }  // namespace
 
 int64_t PrunedSearch::LowestPriority() {
-  WorkBudget budget;
-  levels_->Refresh(handle_.nodes(), budget);
+  levels_->Refresh(handle_.nodes(), CycleState());
   return levels_->lowest();
 }
 
@@ -83,7 +82,7 @@ std::optional<SearchResult> PrunedSearch::Find(const PreemptionQuery& query) {
   const PreemptorClass preemptor = ClassOf(query, victims);
   bool somebody_goes = victims != PreemptionHints::Victims::kNone;
   if (somebody_goes) {
-    if (!levels_->Refresh(nodes, query.state.work_budget())) return std::nullopt;
+    if (!levels_->Refresh(nodes, query.state)) return std::nullopt;
     somebody_goes = !preemptor.by_priority || levels_->lowest() < preemptor.below();
   }
   std::optional<std::vector<NodeRow>> with_victims;

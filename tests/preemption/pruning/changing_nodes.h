@@ -111,8 +111,7 @@ class ChangingNodes {
 };
 
 inline void Read(PriorityLevels& levels, const NodeTable& nodes) {
-  WorkBudget unlimited;
-  ASSERT_TRUE(levels.Refresh(nodes, unlimited));
+  ASSERT_TRUE(levels.Refresh(nodes, CycleState()));
 }
 
 inline PreemptorClass ClassOf(int64_t milli_cpu, int64_t memory, int64_t priority,

@@ -42,9 +42,10 @@ TEST(PriorityLevels, FollowsNodesAndPods) {
     if (nodes.Below(4) > 0) continue;
     if (nodes.Below(2) == 0) {  // bit by bit, of which some go and come meanwhile
       const auto yields = [&] {
-        WorkBudget budget(1 + nodes.Below(20));
-        const bool done = priority_levels.Refresh(nodes.table(), budget);
-        EXPECT_EQ(budget.yielded(), !done);
+        CycleState state;
+        state.SetWorkBudget(WorkBudget(1 + nodes.Below(20)));
+        const bool done = priority_levels.Refresh(nodes.table(), state);
+        EXPECT_EQ(state.work_budget().yielded(), !done);
         return !done;
       };
       if (yields()) ++stops;
