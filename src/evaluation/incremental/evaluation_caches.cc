@@ -84,7 +84,7 @@ NodeEquivalenceClasses* EvaluationCaches::NodeClasses(const ScoreCache& scores,
                                                       const std::vector<DomainSum>& sums,
                                                       const NodeTable& nodes) {
   scratch_.clear();
-  NodeEquivalenceClasses::Identify(sums, nodes, scratch_);
+  DomainGroupings::Identify(sums, nodes, scratch_);
   const ClassKey key(scratch_.bytes(), &scores);
   NodeEquivalenceClasses* const classes = node_classes_.Find(key);
   if (classes != nullptr) return classes;

@@ -3,7 +3,6 @@
 #include "evaluation/incremental/node_equivalence_classes.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -17,20 +16,13 @@ namespace berth {
 namespace {
 
 constexpr int kNone = kNoGroup;
-// The value of nodes that are in no domain, where nodes are distinguished by sums.
-constexpr int64_t kNoDomain = std::numeric_limits<int64_t>::min();
-// Domains that are distinguished whatever is in them.
-constexpr int kFewDomains = 16;
-// Classes that are few whatever the number of nodes; of more nodes, one in kRowsAClass.
-constexpr int kFew = 64;
-constexpr int kRowsAClass = 16;
-constexpr int kRowsACell = 4;
-constexpr size_t kMostParts = 16;   // of a sum that is tracked by domain
-constexpr size_t kMostMoved = 256;  // cells, with a domain
 constexpr int kPauses = 256;
 
-int MostClasses(int rows) { return std::max(kFew, rows / kRowsAClass); }
-int MostCells(int rows) { return std::max(kFew, rows / kRowsACell); }
+int MostCells(int rows) {
+  constexpr int kFew = 64;  // whatever the number of nodes; of more nodes, one in kRowsACell
+  constexpr int kRowsACell = 4;
+  return std::max(kFew, rows / kRowsACell);
+}
 
 // Takes a number that is not used, or a new one.
 template <class T>
@@ -51,14 +43,6 @@ bool HasCountingNomination(Symbol node, const NodeEquivalenceClasses::EvaluatedP
   });
 }
 
-int64_t SumOfDomain(const DomainSum& sum, uint32_t domain) {
-  if (!sum.column->values()[domain].present) return kNoDomain;
-  int64_t all = 0;
-  for (const auto& [pods, weight] : sum.parts)
-    all += weight * pods->of_domains(*sum.column)[domain];
-  return all;
-}
-
 }  // namespace
 
 bool NodeEquivalenceClasses::Refresh(const ScoreCache& scores, const NodeTable& nodes,
@@ -70,7 +54,7 @@ bool NodeEquivalenceClasses::Refresh(const ScoreCache& scores, const NodeTable& 
   }
   if (!CatchUp(scores, nodes, sums, evaluated_pod) &&
       !Rebuild(scores, nodes, sums, evaluated_pod)) {
-    tracked_.clear();
+    groupings_.Clear();
     scores_seen_ = {};
     pauses_ = kPauses;
     return false;
@@ -84,70 +68,27 @@ bool NodeEquivalenceClasses::Refresh(const ScoreCache& scores, const NodeTable& 
 bool NodeEquivalenceClasses::CatchUp(const ScoreCache& scores, const NodeTable& nodes,
                                      const std::vector<DomainSum>& sums,
                                      const EvaluatedPod& evaluated_pod) {
-  if (!IsKnown(sums) || !CatchUpWithRows(scores, sums) || !CatchUpWithDomains(sums) ||
+  const auto place = [&](NodeRow row) { return Place(scores, row, sums); };
+  const auto move = [&](int cell) { MoveCell(cell, sums); };
+  if (!groupings_.IsKnown(sums) || !CatchUpWithTotals(scores, sums) ||
+      !groupings_.VisitChangedRows(sums, place) || !groupings_.VisitChangedCells(sums, move) ||
       !CatchUpWithNominations(scores, nodes, sums, evaluated_pod)) {
     return false;
   }
   for (const int number : std::exchange(touched_, {})) ShowCell(scores, number);
   const int rows = static_cast<int>(cell_of_row_.size());
   const size_t most = 2 * MostClasses(rows);
-  return !is_crowded_ && (has_classes_ ? classes_.size() : cells_.size()) <= most;
+  return !groupings_.is_crowded() && (has_classes() ? classes_.size() : cells_.size()) <= most;
 }
 
-bool NodeEquivalenceClasses::IsKnown(const std::vector<DomainSum>& sums) const {
-  if (tracked_.size() != sums.size()) return false;
-  for (size_t i = 0; i < sums.size(); ++i) {
-    const TrackedSum& tracked = tracked_[i];
-    const bool same_column =
-        tracked.column == sums[i].column && tracked.version == tracked.column->version();
-    const bool same_parts =
-        tracked.grouping == Grouping::kByDomain || tracked.of_parts.size() == sums[i].parts.size();
-    if (!same_column || !same_parts) return false;
-  }
-  return true;
-}
-
-// Rows whose total changed, or whose own sum.
-bool NodeEquivalenceClasses::CatchUpWithRows(const ScoreCache& scores,
-                                             const std::vector<DomainSum>& sums) {
+bool NodeEquivalenceClasses::CatchUpWithTotals(const ScoreCache& scores,
+                                               const std::vector<DomainSum>& sums) {
   const auto changes = scores.changes().Since(scores_seen_);
   if (!changes.has_value()) return false;
   for (const NodeRow row : *changes) {
     if (!Place(scores, row, sums)) return false;
   }
   scores_seen_ = scores.changes().end();
-  for (size_t i = 0; i < sums.size(); ++i) {
-    if (tracked_[i].grouping != Grouping::kBySum) continue;
-    for (size_t k = 0; k < tracked_[i].of_parts.size(); ++k) {
-      const PodCounts& pods = *sums[i].parts[k].pods;
-      const auto rows = pods.RowsSince(tracked_[i].of_parts[k]);
-      if (!rows.has_value()) return false;
-      for (const NodeRow row : *rows) {
-        if (!Place(scores, row, sums)) return false;
-      }
-      tracked_[i].of_parts[k] = pods.row_version();
-    }
-  }
-  return true;
-}
-
-// Domains whose sum changed.
-bool NodeEquivalenceClasses::CatchUpWithDomains(const std::vector<DomainSum>& sums) {
-  for (size_t i = 0; i < sums.size(); ++i) {
-    TrackedSum& tracked = tracked_[i];
-    if (tracked.grouping != Grouping::kBySumOfCells) continue;
-    for (size_t k = 0; k < tracked.of_parts.size(); ++k) {
-      const PodCounts& pods = *sums[i].parts[k].pods;
-      const auto changes = pods.ChangesSince(*tracked.column, tracked.of_parts[k]);
-      if (!changes.has_value()) return false;
-      for (const PodCounts::Change& change : *changes) {
-        const bool is_domain = tracked.column->values()[change.domain].present;
-        if (!is_domain) continue;  // nothing counts there
-        for (const int number : tracked.cells[change.domain]) MoveCell(number, sums);
-      }
-      tracked.of_parts[k] = pods.version(*tracked.column);
-    }
-  }
   return true;
 }
 
@@ -192,33 +133,9 @@ absl::flat_hash_set<NodeRow> NodeEquivalenceClasses::FindNominatedRows(
   return rows;
 }
 
-// --- Keys ----------------------------------------------------------------------------------------
-
 GroupKey NodeEquivalenceClasses::CellKeyOf(NodeRow row, const std::vector<DomainSum>& sums) const {
-  GroupKey key;
-  for (size_t i = 0; i < sums.size(); ++i) {
-    if (tracked_[i].grouping != Grouping::kBySum) {
-      key.push_back(tracked_[i].column->index(row));
-    } else if (!tracked_[i].column->at(row).present) {
-      key.push_back(kNoDomain);
-    } else {
-      int64_t sum = 0;
-      for (const auto& [pods, weight] : sums[i].parts) sum += weight * pods->of_row(row);
-      key.push_back(sum);
-    }
-  }
+  GroupKey key = groupings_.CellKeyOf(row, sums);
   if (has_nominated_room(row)) key.push_back(row);
-  return key;
-}
-
-GroupKey NodeEquivalenceClasses::ClassKeyOf(const GroupKey& cell,
-                                            const std::vector<DomainSum>& sums) const {
-  GroupKey key = cell;
-  for (size_t i = 0; i < sums.size(); ++i) {
-    if (tracked_[i].grouping == Grouping::kBySumOfCells) {
-      key[i] = SumOfDomain(sums[i], static_cast<uint32_t>(key[i]));
-    }
-  }
   return key;
 }
 
@@ -240,7 +157,7 @@ bool NodeEquivalenceClasses::Place(const ScoreCache& scores, NodeRow row,
   Cell& cell = cells_[number];
   ++cell.rows;
   cell.heap.Add({total, row}, cell.rows, IsInCell(scores, number));
-  if (has_classes_) {
+  if (has_classes()) {
     ++classes_[cell.of_class].rows;
     touched_.push_back(number);
   }
@@ -253,7 +170,7 @@ void NodeEquivalenceClasses::Leave(const ScoreCache& scores, NodeRow row) {
   Read(scores, number);
   Cell& cell = cells_[number];
   --cell.rows;
-  if (has_classes_) {
+  if (has_classes()) {
     --classes_[cell.of_class].rows;
     touched_.push_back(number);
   }
@@ -277,26 +194,20 @@ void NodeEquivalenceClasses::Read(const ScoreCache& scores, int number) {
 // --- One cell ------------------------------------------------------------------------------------
 
 int NodeEquivalenceClasses::FindCell(const GroupKey& key) const {
-  if (!has_classes_) {
+  if (!has_classes()) {
     const auto it = number_of_key_.find(key);
     return it == number_of_key_.end() ? kNone : it->second;
   }
-  const absl::InlinedVector<int, 4>* fewest = nullptr;  // cells that it may be
-  for (size_t i = 0; i < tracked_.size(); ++i) {
-    if (tracked_[i].grouping != Grouping::kBySumOfCells) continue;
-    const auto& cells = tracked_[i].cells[key[i]];
-    if (fewest == nullptr || cells.size() < fewest->size()) fewest = &cells;
-  }
-  const auto found =
-      absl::c_find_if(*fewest, [&](int number) { return cells_[number].key == key; });
-  return found == fewest->end() ? kNone : *found;
+  const DomainGroupings::Cells& cells = groupings_.FindCells(key);
+  const auto found = absl::c_find_if(cells, [&](int number) { return cells_[number].key == key; });
+  return found == cells.end() ? kNone : *found;
 }
 
 int NodeEquivalenceClasses::AddCell(GroupKey key, const std::vector<DomainSum>& sums) {
   const int number = TakeNumber(unused_cells_, cells_);
   cells_[number].key = std::move(key);
-  JoinDomains(number);
-  if (has_classes_) {
+  groupings_.AddCell(cells_[number].key, number);
+  if (has_classes()) {
     JoinClass(number, sums);
   } else {
     number_of_key_.emplace(cells_[number].key, number);
@@ -304,25 +215,9 @@ int NodeEquivalenceClasses::AddCell(GroupKey key, const std::vector<DomainSum>& 
   return number;
 }
 
-void NodeEquivalenceClasses::JoinDomains(int number) {
-  for (size_t i = 0; i < tracked_.size(); ++i) {
-    if (tracked_[i].grouping != Grouping::kBySumOfCells) continue;
-    auto& cells = tracked_[i].cells[cells_[number].key[i]];
-    if (cells.empty()) ++tracked_[i].domains;
-    cells.push_back(number);
-    const bool is_domain = tracked_[i].column->values()[cells_[number].key[i]].present;
-    is_crowded_ |= is_domain && cells.size() > kMostMoved;
-  }
-}
-
 void NodeEquivalenceClasses::DropCell(int number) {
-  for (size_t i = 0; i < tracked_.size(); ++i) {
-    if (tracked_[i].grouping != Grouping::kBySumOfCells) continue;
-    auto& cells = tracked_[i].cells[cells_[number].key[i]];
-    cells.erase(absl::c_find(cells, number));
-    if (cells.empty()) --tracked_[i].domains;
-  }
-  if (has_classes_) {
+  groupings_.RemoveCell(cells_[number].key, number);
+  if (has_classes()) {
     LeaveClass(number);
   } else {
     number_of_key_.erase(cells_[number].key);
@@ -334,7 +229,7 @@ void NodeEquivalenceClasses::DropCell(int number) {
 // --- Cells in classes ----------------------------------------------------------------------------
 
 void NodeEquivalenceClasses::JoinClass(int number, const std::vector<DomainSum>& sums) {
-  GroupKey key = ClassKeyOf(cells_[number].key, sums);
+  GroupKey key = groupings_.ClassKeyOf(cells_[number].key, sums);
   const auto [known, is_new] = number_of_key_.try_emplace(key, kNone);
   if (is_new) {
     known->second = TakeNumber(unused_classes_, classes_);
@@ -356,7 +251,8 @@ void NodeEquivalenceClasses::LeaveClass(int number) {
 
 // Its sums may be others.
 void NodeEquivalenceClasses::MoveCell(int number, const std::vector<DomainSum>& sums) {
-  if (classes_[cells_[number].of_class].key == ClassKeyOf(cells_[number].key, sums)) return;
+  if (classes_[cells_[number].of_class].key == groupings_.ClassKeyOf(cells_[number].key, sums))
+    return;
   LeaveClass(number);
   JoinClass(number, sums);
   touched_.push_back(number);
@@ -392,7 +288,7 @@ void NodeEquivalenceClasses::List(const ScoreCache& scores,
     counts_.push_back(group.rows);
     listed_.push_back(number);
   };
-  if (has_classes_) {
+  if (has_classes()) {
     for (int i = 0; i < static_cast<int>(classes_.size()); ++i) {
       list(i, classes_[i], IsInClass(scores, i));
     }
@@ -407,88 +303,35 @@ NodeRow NodeEquivalenceClasses::PrefetchRunnerUp(NodeRow row) const {
   const Cell& cell = cells_[cell_of_row_[row]];
   Prefetch(&cell);
   if (cell.begin < cell.end) Prefetch(&order_[cell.begin]);
-  const NodeRow next = (has_classes_ ? classes_[cell.of_class].heap : cell.heap).RunnerUp().row;
+  const NodeRow next = (has_classes() ? classes_[cell.of_class].heap : cell.heap).RunnerUp().row;
   if (next < 0) return next;
   Prefetch(&cell_of_row_[next]);
-  for (const TrackedSum& tracked : tracked_) Prefetch(&tracked.column->indexes()[next]);
+  groupings_.Prefetch(next);
   return next;
 }
 
 std::optional<int> NodeEquivalenceClasses::CountDomains(
     const LabelColumn& column, absl::FunctionRef<bool(NodeRow)> takes) const {
-  const auto tracked = absl::c_find_if(tracked_, [&](const TrackedSum& tracked) {
-    return tracked.column == &column && tracked.grouping == Grouping::kBySumOfCells;
-  });
-  if (tracked == tracked_.end()) return std::nullopt;
+  const DomainGroupings::DomainCells* const domains = groupings_.FindDomains(column);
+  if (domains == nullptr) return std::nullopt;
   std::vector<bool> taken(classes_.size());
   bool all = !some_rejected_;
   for (size_t i = 0; i < best_.size(); ++i) {
     taken[listed_[i]] = takes(best_[i]);
     all = all && taken[listed_[i]];
   }
-  if (all) return tracked->domains;
-  return static_cast<int>(absl::c_count_if(tracked->cells, [&](const auto& cells) {
+  if (all) return domains->domains;
+  return static_cast<int>(absl::c_count_if(domains->of_domain, [&](const auto& cells) {
     return absl::c_any_of(cells, [&](int number) { return taken[cells_[number].of_class]; });
   }));
 }
 
 // --- All rows ------------------------------------------------------------------------------------
 
-// Absent if nodes cannot be distinguished by this topology.
-std::optional<NodeEquivalenceClasses::Grouping> NodeEquivalenceClasses::GroupingOf(
-    const DomainSum& sum, const NodeTable& nodes) {
-  const int domains = sum.column->values_in_use();
-  if (domains <= kFewDomains) return Grouping::kByDomain;
-  const bool is_tracked =
-      absl::c_all_of(sum.parts, [](const DomainSum::Part& part) { return part.pods != nullptr; });
-  if (is_tracked && HasOneNodePerValue(*sum.column)) return Grouping::kBySum;
-  if (is_tracked && sum.parts.size() <= kMostParts) return Grouping::kBySumOfCells;
-  return domains <= MostClasses(nodes.size()) ? std::optional(Grouping::kByDomain) : std::nullopt;
-}
-
-void NodeEquivalenceClasses::Identify(const std::vector<DomainSum>& sums, const NodeTable& nodes,
-                                      PodSignature& signature) {
-  const auto add = [&](const void* address) {
-    signature.Add(static_cast<int64_t>(reinterpret_cast<intptr_t>(address)));
-  };
-  for (const DomainSum& sum : sums) {
-    add(sum.column);
-    if (GroupingOf(sum, nodes) == Grouping::kByDomain) continue;
-    for (const auto& [pods, weight] : sum.parts) {
-      add(pods.get());
-      signature.Add(weight);
-    }
-  }
-}
-
-// False if there is a topology by which nodes cannot be distinguished.
-bool NodeEquivalenceClasses::FindGroupings(const NodeTable& nodes,
-                                           const std::vector<DomainSum>& sums) {
-  tracked_.clear();
-  has_classes_ = is_crowded_ = false;
-  for (const DomainSum& sum : sums) {
-    const std::optional<Grouping> grouping = GroupingOf(sum, nodes);
-    if (!grouping.has_value()) return false;
-    TrackedSum& tracked = tracked_.emplace_back(TrackedSum{.column = sum.column,
-                                                           .grouping = *grouping,
-                                                           .version = sum.column->version(),
-                                                           .of_parts = {},
-                                                           .cells = {}});
-    if (grouping == Grouping::kByDomain) continue;
-    const bool in_cells = grouping == Grouping::kBySumOfCells;
-    for (const auto& [pods, weight] : sum.parts) {
-      tracked.of_parts.push_back(in_cells ? pods->version(*sum.column) : pods->row_version());
-    }
-    if (in_cells) tracked.cells.resize(sum.column->values().size());
-    has_classes_ |= in_cells;
-  }
-  return true;
-}
-
 bool NodeEquivalenceClasses::Rebuild(const ScoreCache& scores, const NodeTable& nodes,
                                      const std::vector<DomainSum>& sums,
                                      const EvaluatedPod& evaluated_pod) {
-  if (!FindGroupings(nodes, sums)) return false;
+  if (!groupings_.Restart(sums, nodes)) return false;
   nominated_rows_ = FindNominatedRows(nodes, evaluated_pod);
   nominations_version_ =
       evaluated_pod.nominator != nullptr ? evaluated_pod.nominator->version() : 0;
@@ -496,11 +339,11 @@ bool NodeEquivalenceClasses::Rebuild(const ScoreCache& scores, const NodeTable& 
   cell_of_row_.assign(nodes.size(), kNone);
   for (const NodeRow row : scores.feasible()) cell_of_row_[row] = 0;
   const int most_classes = MostClasses(nodes.size());
-  const int most = has_classes_ ? MostCells(nodes.size()) : most_classes;
+  const int most = has_classes() ? MostCells(nodes.size()) : most_classes;
   int cells = 1;
   std::vector<int64_t> values;
   for (size_t i = 0; i < sums.size(); ++i) {
-    ReadValues(tracked_[i], sums[i], nodes.size(), values);
+    groupings_.ReadValues(i, sums, nodes.size(), values);
     cells = SplitGroups(values, cells, most, absl::MakeSpan(cell_of_row_));
     if (cells == 0) return false;
   }
@@ -518,15 +361,15 @@ bool NodeEquivalenceClasses::Rebuild(const ScoreCache& scores, const NodeTable& 
   for (int number = 0; number < cells; ++number) {
     Cell& cell = cells_[number];
     cell.key = CellKeyOf(order_[cell.begin], sums);
-    if (!has_classes_) {
+    if (!has_classes()) {
       number_of_key_.emplace(cell.key, number);
       continue;
     }
-    JoinDomains(number);
+    groupings_.AddCell(cell.key, number);
     JoinClass(number, sums);
-    if (is_crowded_ || static_cast<int>(classes_.size()) > most_classes) return false;
+    if (groupings_.is_crowded() || static_cast<int>(classes_.size()) > most_classes) return false;
   }
-  for (int number = 0; has_classes_ && number < cells; ++number) ShowCell(scores, number);
+  for (int number = 0; has_classes() && number < cells; ++number) ShowCell(scores, number);
   scores_seen_ = scores.changes().end();
   return true;
 }
@@ -550,24 +393,6 @@ void NodeEquivalenceClasses::FillCells(const ScoreCache& scores, int cells) {
     if (best[number].row < 0 || best[number] < its) best[number] = its;
   }
   for (int number = 0; number < cells; ++number) cells_[number].heap.Assign({best[number]});
-}
-
-// What the cells of each row are distinguished by.
-void NodeEquivalenceClasses::ReadValues(const TrackedSum& tracked, const DomainSum& sum, int rows,
-                                        std::vector<int64_t>& values) {
-  const LabelColumn& column = *tracked.column;
-  if (tracked.grouping != Grouping::kBySum) {
-    values.assign(column.indexes().begin(), column.indexes().end());
-    return;
-  }
-  values.assign(rows, 0);
-  for (const auto& [pods, weight] : sum.parts) pods->AddToRows(weight, absl::MakeSpan(values));
-  const std::optional<uint32_t> none = column.Find(LabelValue{});
-  if (!none.has_value() || column.row_count(*none) == 0) return;
-  const int64_t unlike_all = *absl::c_min_element(values) - 1;
-  for (NodeRow row = 0; row < rows; ++row) {
-    if (column.index(row) == *none) values[row] = unlike_all;
-  }
 }
 
 }  // namespace berth

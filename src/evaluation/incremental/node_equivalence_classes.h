@@ -16,6 +16,7 @@
 #include "berth/framework/handle.h"
 #include "berth/incremental/domain_scorer.h"
 #include "berth/incremental/sign.h"
+#include "evaluation/incremental/domain_groupings.h"
 #include "evaluation/incremental/row_groups.h"
 #include "evaluation/incremental/score_cache.h"
 #include "table/change_journal.h"
@@ -39,11 +40,6 @@ namespace berth {
 // With 16 racks or fewer (kByDomain) each rack is a class, and nothing moves.
 class NodeEquivalenceClasses final : public EquivalentNodes::Domains {
  public:
-  // Adds what identifies the classes of these sums. Addresses are among it: if something else gets
-  // such an address, Refresh() finds that it does not know it.
-  static void Identify(const std::vector<DomainSum>& sums, const NodeTable& nodes,
-                       PodSignature& signature);
-
   // The pod that is evaluated.
   struct EvaluatedPod {
     const PodInfo& pod;
@@ -73,21 +69,6 @@ class NodeEquivalenceClasses final : public EquivalentNodes::Domains {
                                   absl::FunctionRef<bool(NodeRow)> takes) const override;
 
  private:
-  enum class Grouping : uint8_t {
-    kByDomain,
-    kBySum,         // each node is a domain
-    kBySumOfCells,  // domains have several nodes
-  };
-  // One of the sums, as of the last Refresh().
-  struct TrackedSum {
-    const LabelColumn* column;
-    Grouping grouping;
-    uint64_t version;                                     // of the column
-    absl::InlinedVector<PodCounts::Version, 2> of_parts;  // unless it is by domain
-    // For kBySumOfCells, by domain; and how many domains have cells.
-    std::vector<absl::InlinedVector<int, 4>> cells;
-    int domains = 0;
-  };
   struct Group {
     GroupKey key;
     int rows = 0;
@@ -104,13 +85,9 @@ class NodeEquivalenceClasses final : public EquivalentNodes::Domains {
     ScoredRow shown;  // its best row: the last one that went into the heap of the class
   };
 
-  static std::optional<Grouping> GroupingOf(const DomainSum& sum, const NodeTable& nodes);
-  bool FindGroupings(const NodeTable& nodes, const std::vector<DomainSum>& sums);
   bool CatchUp(const ScoreCache& scores, const NodeTable& nodes, const std::vector<DomainSum>& sums,
                const EvaluatedPod& evaluated_pod);
-  bool IsKnown(const std::vector<DomainSum>& sums) const;
-  bool CatchUpWithRows(const ScoreCache& scores, const std::vector<DomainSum>& sums);
-  bool CatchUpWithDomains(const std::vector<DomainSum>& sums);
+  bool CatchUpWithTotals(const ScoreCache& scores, const std::vector<DomainSum>& sums);
   bool CatchUpWithNominations(const ScoreCache& scores, const NodeTable& nodes,
                               const std::vector<DomainSum>& sums,
                               const EvaluatedPod& evaluated_pod);
@@ -118,24 +95,22 @@ class NodeEquivalenceClasses final : public EquivalentNodes::Domains {
                const EvaluatedPod& evaluated_pod);
   absl::flat_hash_set<NodeRow> FindNominatedRows(const NodeTable& nodes,
                                                  const EvaluatedPod& evaluated_pod) const;
-  void ReadValues(const TrackedSum& tracked, const DomainSum& sum, int rows,
-                  std::vector<int64_t>& values);
   void FillCells(const ScoreCache& scores, int cells);
 
   GroupKey CellKeyOf(NodeRow row, const std::vector<DomainSum>& sums) const;
-  GroupKey ClassKeyOf(const GroupKey& cell, const std::vector<DomainSum>& sums) const;
   bool Place(const ScoreCache& scores, NodeRow row, const std::vector<DomainSum>& sums);
   void Leave(const ScoreCache& scores, NodeRow row);
   void Read(const ScoreCache& scores, int number);
   int FindCell(const GroupKey& key) const;
   int AddCell(GroupKey key, const std::vector<DomainSum>& sums);
-  void JoinDomains(int number);
   void DropCell(int number);
   void JoinClass(int number, const std::vector<DomainSum>& sums);
   void MoveCell(int number, const std::vector<DomainSum>& sums);
   void LeaveClass(int number);
   void ShowCell(const ScoreCache& scores, int number);
 
+  // Beside the cells.
+  bool has_classes() const { return groupings_.has_classes(); }
   auto IsInCell(const ScoreCache& scores, int number) const {
     return [this, &scores, number](const ScoredRow& entry) {
       return cell_of_row_[entry.row] == number && scores.total(entry.row) == entry.total;
@@ -149,7 +124,7 @@ class NodeEquivalenceClasses final : public EquivalentNodes::Domains {
   }
 
   int pauses_ = 0;  // so many times it is not tried again
-  std::vector<TrackedSum> tracked_;
+  DomainGroupings groupings_;
   RowJournal::Position scores_seen_;  // in ScoreCache::changes()
   absl::flat_hash_set<NodeRow> nominated_rows_;
   // What nominated_rows_ is as of.
@@ -160,8 +135,6 @@ class NodeEquivalenceClasses final : public EquivalentNodes::Domains {
   std::vector<Cell> cells_;
   std::vector<int> unused_cells_;
   std::vector<int> touched_;  // cells to be shown
-  bool has_classes_ = false;  // beside the cells
-  bool is_crowded_ = false;   // a domain has so many cells that to move them costs too much
   std::vector<Class> classes_;
   std::vector<int> unused_classes_;
   // The number of a class, or of a cell, if cells are the classes.
