@@ -15,8 +15,8 @@
 #include "table/labelled_slots.h"
 #include "table/mutable_dictionary_column.h"
 #include "table/rare_amounts.h"
-#include "table/row_journal.h"
 #include "table/row_move.h"
+#include "table/table_journal.h"
 #include "table/unique_id.h"
 
 namespace berth {
@@ -38,7 +38,7 @@ NodeTable::NodeTable()
       rare_allocatable_(std::make_unique<RareAmounts>()),
       rare_requested_(std::make_unique<RareAmounts>()),
       taints_(std::make_unique<MutableDictionaryColumn<TaintList>>()),
-      journal_(std::make_unique<RowJournal>()) {
+      journal_(std::make_unique<TableJournal>()) {
   label_column(Symbol::Intern("kubernetes.io/hostname"));
   label_column(Symbol::Intern("topology.kubernetes.io/zone"));
 }

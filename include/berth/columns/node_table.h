@@ -29,7 +29,7 @@ class Cache;
 class LabelledSlots;
 class PodTable;
 class RareAmounts;
-class RowJournal;
+class TableJournal;
 class RowMove;
 template <class T>
 class MutableDictionaryColumn;
@@ -252,7 +252,7 @@ class NodeTable {
   std::vector<ReadNode> read_;  // by slot
   mutable std::unique_ptr<PodTable> pods_;
   uint64_t version_ = 0, order_version_ = 0;
-  std::unique_ptr<RowJournal> journal_;  // the latest changes; the last one made version_
+  std::unique_ptr<TableJournal> journal_;  // the latest changes; the last one made version_
 };
 
 }  // namespace berth

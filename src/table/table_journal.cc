@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implementation of row_journal.h.
-#include "table/row_journal.h"
+// Implementation of table_journal.h.
+#include "table/table_journal.h"
 
 #include <algorithm>
 #include <utility>
@@ -9,14 +9,14 @@ namespace berth {
 
 // Keeps as many changes as there are rows, at least: a reader that is further behind looks at every
 // row.
-void RowJournal::Add(RowChange change, int rows) {
+void TableJournal::Add(RowChange change, int rows) {
   const size_t kept = std::max<size_t>(rows, 1024);
   if (changes_.size() >= 2 * kept) changes_.erase(changes_.begin(), changes_.end() - kept);
   changes_.push_back(change);
 }
 
 // Keeps as many as may move all rows twice: a reader that is further behind looks at every row.
-void RowJournal::AddMove(RowMove move, uint64_t version, int rows) {
+void TableJournal::AddMove(RowMove move, uint64_t version, int rows) {
   Add({-1, Aspect::kNothing}, rows);
   order_changed_at_ = version;
   moved_rows_ += move.cost();
@@ -27,15 +27,15 @@ void RowJournal::AddMove(RowMove move, uint64_t version, int rows) {
   }
 }
 
-void RowJournal::Restart(uint64_t version) {
+void TableJournal::Restart(uint64_t version) {
   changes_.clear();
   moves_.clear();
   moved_rows_ = 0;
   replayable_since_ = order_changed_at_ = version;
 }
 
-std::optional<absl::Span<const RowChange>> RowJournal::ChangesSince(uint64_t version,
-                                                                    uint64_t now) const {
+std::optional<absl::Span<const RowChange>> TableJournal::ChangesSince(uint64_t version,
+                                                                      uint64_t now) const {
   const uint64_t behind = now - version;
   if (version > now || version < order_changed_at_ || behind > changes_.size()) {
     return std::nullopt;
@@ -43,9 +43,9 @@ std::optional<absl::Span<const RowChange>> RowJournal::ChangesSince(uint64_t ver
   return absl::MakeConstSpan(changes_).last(behind);
 }
 
-bool RowJournal::Replay(uint64_t version, uint64_t now,
-                        absl::FunctionRef<void(const RowChange&)> on_change,
-                        absl::FunctionRef<void(const RowMove&)> on_move) const {
+bool TableJournal::Replay(uint64_t version, uint64_t now,
+                          absl::FunctionRef<void(const RowChange&)> on_change,
+                          absl::FunctionRef<void(const RowMove&)> on_move) const {
   const uint64_t behind = now - version;
   if (version > now || version < replayable_since_ || behind > changes_.size()) return false;
   auto move = std::partition_point(moves_.begin(), moves_.end(),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The latest changes of a node table, for readers that bring up to date what they keep by row.
-#ifndef BERTH_SRC_TABLE_ROW_JOURNAL_H_
-#define BERTH_SRC_TABLE_ROW_JOURNAL_H_
+#ifndef BERTH_SRC_TABLE_TABLE_JOURNAL_H_
+#define BERTH_SRC_TABLE_TABLE_JOURNAL_H_
 
 #include <cstdint>
 #include <deque>
@@ -17,7 +17,7 @@ namespace berth {
 
 // Each change of the table makes its next version, and `version` below is that, or, of a question,
 // the version that the reader has seen. Contracts: NodeTable.
-class RowJournal {
+class TableJournal {
  public:
   // `rows`: how many the table has.
   void Add(RowChange change, int rows);
@@ -44,4 +44,4 @@ class RowJournal {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_TABLE_ROW_JOURNAL_H_
+#endif  // BERTH_SRC_TABLE_TABLE_JOURNAL_H_
