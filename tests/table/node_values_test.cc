@@ -21,7 +21,7 @@ using ::berth::testing::MakeNode;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-struct Kept {
+struct NodeValue {
   std::string node;  // empty: T() and no more
   bool changed = false;
 };
@@ -35,12 +35,12 @@ class Following {
     removed.clear();
     values.CatchUp(
         table,
-        [this](Kept& kept) {
+        [this](NodeValue& kept) {
           kept.changed = true;
           changed.insert(kept.node);
         },
-        [this](const Kept& kept) { removed.insert(kept.node); },
-        [this](Kept& kept, NodeRow row) {
+        [this](const NodeValue& kept) { removed.insert(kept.node); },
+        [this](NodeValue& kept, NodeRow row) {
           EXPECT_EQ(kept.node, "") << "not a new value";
           kept.node = std::string(table.node(row).name().view());
           added.insert(kept.node);
@@ -53,7 +53,7 @@ class Following {
   }
 
   NodeTable table;
-  NodeValues<Kept> values;
+  NodeValues<NodeValue> values;
   std::set<std::string> added, changed, removed;
 };
 
@@ -68,7 +68,7 @@ TEST(NodeValues, FollowsATable) {
   following.CatchUp();
   EXPECT_THAT(following.added, ElementsAre("a", "b"));
   EXPECT_THAT(following.changed, IsEmpty());
-  const Kept* const of_b = following.values.Find(b->name());
+  const NodeValue* const of_b = following.values.Find(b->name());
 
   following.table.RemoveRow({0});
   following.table.InsertRow(0, c);
