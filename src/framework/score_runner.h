@@ -61,9 +61,10 @@ class ScoreRunner {
   // The same without a look at the range.
   Status Normalize(const Hook<ScorePlugin>& hook, const CycleState& state, const PodInfo& pod,
                    absl::Span<const NodeRow> rows, absl::Span<int64_t> scores) const;
-  // Adds a plugin's points, times ScoreFactor(), to `totals`. False if one is out of range: then
-  // the totals are worth nothing.
-  bool AddScores(const Hook<ScorePlugin>& hook, absl::Span<const int64_t> scores,
+  // Adds a plugin's points, times ScoreFactor(), to `totals`, and sets them to 0 for the next
+  // plugin: one that forgets a row must not see another's score. False if one is out of range: then
+  // the totals are worth nothing, and that score is left.
+  bool AddScores(const Hook<ScorePlugin>& hook, absl::Span<int64_t> scores,
                  absl::Span<int64_t> totals) const;
   // Error if one of a plugin's points is out of range.
   Status CheckScores(const Hook<ScorePlugin>& hook, absl::Span<const int64_t> scores) const;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <limits>
 
 #include "absl/algorithm/container.h"
@@ -17,6 +16,9 @@ namespace {
 constexpr int kFewNodes = 8;
 // Nodes that are filtered one by one for each question; then they are in blocks.
 constexpr int kFewTries = 4;
+constexpr int kMostTriesForBest = 64;
+// Rows with a common maximum.
+constexpr size_t kRowsOfMaximum = 64;
 constexpr size_t kBlock = 256;
 // Raw scores of no feasible node, of one plugin.
 constexpr int kMostSteps = 16;
@@ -86,60 +88,61 @@ bool ScoreFirstSearch::PreScore(const EvaluationRequest& request, PluginMask nod
 bool ScoreFirstSearch::ScoreAll(const EvaluationRequest& request) {
   const ScoreRunner& runner = request.framework.scores();
   totals_.assign(rows_.size(), 0);
+  scores_.assign(rows_.size(), 0);
   for (const Hook<ScorePlugin>& hook : request.framework.plugins().score) {
     if ((request.state.skips().score & MaskOf(hook)) != 0) continue;
-    const std::optional<int64_t> uniform =
+    std::optional<int64_t> of_all =
         runner.UniformScore(hook, request.state, *request.pod, request.nodes);
-    scores_.assign(uniform.has_value() ? 1 : rows_.size(), uniform.value_or(0));
-    if (!uniform.has_value() && !runner
-                                     .RunScorePlugin(hook, request.state, *request.pod,
-                                                     request.nodes, rows_, absl::MakeSpan(scores_))
-                                     .ok()) {
+    if (!of_all.has_value()) {
+      if (!runner
+               .RunScorePlugin(hook, request.state, *request.pod, request.nodes, rows_,
+                               absl::MakeSpan(scores_))
+               .ok()) {
+        return false;
+      }
+      if (hook.extensions != nullptr && !ReplaceInfeasible(request, of_all)) return false;
+    }
+    absl::Span<int64_t> scores = absl::MakeSpan(scores_);
+    if (of_all.has_value()) scores = absl::MakeSpan(&*of_all, 1);
+    // A score out of range may be one of a node that is not feasible: it is no fault.
+    if (!runner
+             .Normalize(hook, request.state, *request.pod,
+                        absl::MakeConstSpan(rows_).first(scores.size()), scores)
+             .ok()) {
       return false;
     }
-    if (hook.extensions != nullptr && !Normalize(request, hook)) return false;
-    int64_t of_all = 0;  // what all nodes get makes none of them better
-    const bool all_equal = scores_.size() == 1;
-    if (!runner.AddScores(hook, scores_,
-                          all_equal ? absl::MakeSpan(&of_all, 1) : absl::MakeSpan(totals_))) {
+    int64_t total_of_all = 0;  // what all nodes get makes none of them better
+    if (!runner.AddScores(
+            hook, scores,
+            of_all.has_value() ? absl::MakeSpan(&total_of_all, 1) : absl::MakeSpan(totals_))) {
       return false;
     }
   }
   return true;
 }
 
-// Makes points of scores_, as they are over the feasible nodes: a single one, if all are equal.
-// False if that cannot be said.
-bool ScoreFirstSearch::Normalize(const EvaluationRequest& request, const Hook<ScorePlugin>& hook) {
-  const std::optional<Extremes> range = RangeOfFeasible(request);
-  if (!range.has_value()) return false;
-  const size_t size = range->min == range->max ? 1 : rows_.size();
-  // A score out of range may be one of a node that is not feasible: it is no fault.
-  const bool ok =
-      request.framework.scores()
-          .Normalize(hook, request.state, *request.pod, absl::MakeConstSpan(rows_).first(size),
-                     absl::MakeSpan(scores_).first(size))
-          .ok();
-  scores_.resize(size);
-  return ok;
-}
-
 // --- The range of the scores of feasible nodes ---------------------------------------------------
 
-// Leaves nothing in scores_ beyond that range: the scores of nodes at the ends that are not
-// feasible become others. Absent if it is not found soon, or a filter fails.
-std::optional<Extremes> ScoreFirstSearch::RangeOfFeasible(const EvaluationRequest& request) {
+// Leaves nothing in scores_ that is below or above the scores of feasible nodes: those of nodes at
+// the ends that are not feasible become others. If all are equal then, sets `of_all` to that score,
+// and all to 0. False if the range is not found soon, or a filter fails.
+bool ScoreFirstSearch::ReplaceInfeasible(const EvaluationRequest& request,
+                                         std::optional<int64_t>& of_all) {
   for (int step = 0; step < kMostSteps; ++step) {
     const Extremes range = ExtremesOf(scores_);
-    if (range.min == range.max) return range;
+    if (range.min == range.max) {
+      of_all = range.min;
+      if (range.min != 0) absl::c_fill(scores_, 0);
+      return true;
+    }
     const bool low = SomeIsFeasibleWith(request, range.min);
     const bool high = SomeIsFeasibleWith(request, range.max);
-    if (failed_) return std::nullopt;
-    if (low && high) return range;
+    if (failed_) return false;
+    if (low && high) return true;
     if (!high) absl::c_replace(scores_, range.max, range.min);
     if (!low) absl::c_replace(scores_, range.min, high ? range.max : range.min);
   }
-  return std::nullopt;
+  return false;
 }
 
 bool ScoreFirstSearch::SomeIsFeasibleWith(const EvaluationRequest& request, int64_t score) {
@@ -203,21 +206,19 @@ bool ScoreFirstSearch::FilterBlock(const EvaluationRequest& request) {
 
 // -1 if no node is feasible, or a filter fails.
 NodeRow ScoreFirstSearch::FindBest(const EvaluationRequest& request) {
-  for (int tries = 0; tries < kFewTries; ++tries) {
-    const int64_t highest = ExtremesOf(totals_).max;
-    if (highest == kRejected) return -1;
-    const auto row = static_cast<NodeRow>(absl::c_find(totals_, highest) - totals_.begin());
+  maxima_.resize((totals_.size() + kRowsOfMaximum - 1) / kRowsOfMaximum);
+  FindMaxima(totals_, kRowsOfMaximum, absl::MakeSpan(maxima_));
+  for (int tries = 0; tries < kMostTriesForBest; ++tries) {
+    const auto part = absl::c_max_element(maxima_);
+    if (*part == kRejected) return -1;
+    const size_t first = (part - maxima_.begin()) * kRowsOfMaximum;
+    const absl::Span<const int64_t> totals = absl::MakeSpan(totals_).subspan(first, kRowsOfMaximum);
+    const auto row = static_cast<NodeRow>(first + (absl::c_find(totals, *part) - totals.begin()));
     if (Accepts(request, row)) return row;
     if (failed_) return -1;
     totals_[row] = kRejected;
+    *part = ExtremesOf(totals).max;
   }
-  const int64_t total_of_few = TotalOfFew();
-  block_.clear();
-  for (const NodeRow row : rows_) {
-    if (totals_[row] >= total_of_few) block_.push_back(row);
-  }
-  const NodeRow best = FindBestOfBlock(request);
-  if (best >= 0 || failed_) return best;
   block_ = rows_;
   const NodeRow best_of_all = FindBestOfBlock(request);
   none_is_feasible_ = !failed_ && best_of_all < 0;
@@ -237,17 +238,6 @@ NodeRow ScoreFirstSearch::FindBestOfBlock(const EvaluationRequest& request) {
     // The per-node Filter has the last word.
     if (best < 0 || Filter(request, best) || failed_) return best;
   }
-}
-
-// A total that about one in 32 nodes has, or a higher one.
-int64_t ScoreFirstSearch::TotalOfFew() {
-  constexpr size_t kStep = 16;
-  constexpr size_t kFew = 32;
-  sample_.clear();
-  for (size_t i = 0; i < totals_.size(); i += kStep) sample_.push_back(totals_[i]);
-  const auto nth = sample_.begin() + static_cast<std::ptrdiff_t>(sample_.size() / kFew);
-  std::nth_element(sample_.begin(), nth, sample_.end(), std::greater<>());
-  return std::max(*nth, kRejected + 1);
 }
 
 }  // namespace berth

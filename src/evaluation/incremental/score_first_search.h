@@ -9,7 +9,6 @@
 
 #include "berth/columns/node_verdicts.h"
 #include "evaluation/node_evaluator.h"
-#include "table/extremes.h"
 
 namespace berth {
 
@@ -39,8 +38,7 @@ class ScoreFirstSearch {
   bool SomeIsFeasible(const EvaluationRequest& request);
   bool PreScore(const EvaluationRequest& request, PluginMask node_plugins);
   bool ScoreAll(const EvaluationRequest& request);
-  bool Normalize(const EvaluationRequest& request, const Hook<ScorePlugin>& hook);
-  std::optional<Extremes> RangeOfFeasible(const EvaluationRequest& request);
+  bool ReplaceInfeasible(const EvaluationRequest& request, std::optional<int64_t>& of_all);
   bool SomeIsFeasibleWith(const EvaluationRequest& request, int64_t score);
   bool IsUnknown(NodeRow row) const {
     return verdicts_.rejector(row) == NodeVerdicts::kNotFiltered;
@@ -50,16 +48,15 @@ class ScoreFirstSearch {
   bool FilterBlock(const EvaluationRequest& request);
   NodeRow FindBest(const EvaluationRequest& request);
   NodeRow FindBestOfBlock(const EvaluationRequest& request);
-  int64_t TotalOfFew();
 
   std::vector<NodeRow> rows_;             // all
   std::vector<int64_t> scores_, totals_;  // by row
+  std::vector<int64_t> maxima_;           // of totals_, some rows each
   NodeVerdicts verdicts_;                 // of this search, on rows that were filtered
   bool failed_ = false;                   // a filter, in this search
   bool none_is_feasible_ = false;         // found by this search
   std::vector<NodeRow> block_;            // to be filtered at once
   std::vector<NodeRow> unfiltered_;       // of block_
-  std::vector<int64_t> sample_;
   std::vector<DomainSum> sums_;
 };
 
