@@ -53,7 +53,8 @@ void EvaluationCaches::SetClass(const EvaluationRequest& request) {
 ScoreCache* EvaluationCaches::Scores(int rows, bool add) {
   const uint64_t max_behind = ScoreCache::MaxChangedRows(rows);
   if (ScoreCache* const scores = scores_.Find(key_); scores != nullptr) {
-    return scores_.behind() <= max_behind ? scores : nullptr;
+    if (scores_.behind() <= max_behind) return scores;
+    scores_.Forget(key_);  // to evaluate all rows again costs as much as to make another
   }
   if (!add) return nullptr;
   return scores_.Add(
