@@ -196,6 +196,14 @@ void PodTopologySpread::SetFeasible(CycleState& state, const EquivalentNodes& fe
   }
 }
 
+// Hosts weigh by how many are scored. A node that is not scored must not stand for its domain.
+DomainScorer::Feasible PodTopologySpread::ScoresDependOn(const CycleState& state) const {
+  const SpreadScoreState* const s = state.Find(kScoreState);
+  const bool on_nodes = s == nullptr || s->ignores_some ||
+                        absl::c_any_of(s->shares, [](const auto& of) { return of.by_host; });
+  return on_nodes ? Feasible::kNodes : Feasible::kDomains;
+}
+
 absl::StatusOr<int64_t> PodTopologySpread::Score(const CycleState& state, const PodInfo& pod,
                                                  const NodeInfo& node) const {
   const absl::StatusOr<const SpreadScoreState*> read = state.Read(kScoreState);

@@ -25,6 +25,7 @@ constexpr PluginPoint kNormalizeScores{
     "running Normalize on Score plugins: plugin \"$0\" failed with: $1"};
 constexpr PluginPoint kPreScoreDomains{"PreScoreDomains", Codes(Code::kSkip),
                                        "running PreScoreDomains of plugin \"$0\": $1"};
+constexpr absl::string_view kScoresDependOn = "ScoresDependOn";
 constexpr PluginPoint kSetFeasible{"SetFeasible", Codes(),
                                    "running SetFeasible of plugin \"$0\": $1"};
 
@@ -145,14 +146,18 @@ bool ScoreRunner::SetFeasible(CycleState& state, const EquivalentNodes& feasible
   return true;
 }
 
-bool ScoreRunner::ScoresDependOnFeasible(const CycleState& state) const {
+DomainScorer::Feasible ScoreRunner::ScoresDependOn(const CycleState& state) const {
+  auto most = DomainScorer::Feasible::kNothing;
   for (size_t i = 0; i < plugins_.pre_score.size(); ++i) {
-    if ((state.skips().score & MaskOf(plugins_.pre_score[i])) == 0 &&
-        plugins_.domain_scorers[i]->ScoresDependOnFeasible()) {
-      return true;
-    }
+    const Hook<PreScorePlugin>& hook = plugins_.pre_score[i];
+    if ((state.skips().score & MaskOf(hook)) != 0) continue;
+    auto needed = DomainScorer::Feasible::kNodes;
+    // One that throws is told all.
+    plugins_.calls.GuardedVoid(kScoresDependOn, hook.name,
+                               [&] { needed = plugins_.domain_scorers[i]->ScoresDependOn(state); });
+    most = std::max(most, needed);
   }
-  return false;
+  return most;
 }
 
 // kube-scheduler runs each phase for all plugins before the next one. One plugin after the other

@@ -37,9 +37,9 @@ class ScoreRunner {
   bool RunPreScoreDomains(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                           PluginMask only, std::vector<DomainSum>& sums) const;
   bool SetFeasible(CycleState& state, const EquivalentNodes& feasible) const;
-  // After RunPreScoreDomains(): whether one of the plugins that score has yet to learn which nodes
-  // are feasible.
-  bool ScoresDependOnFeasible(const CycleState& state) const;
+  // After RunPreScoreDomains(): what the plugins that score have yet to learn of the feasible
+  // nodes.
+  DomainScorer::Feasible ScoresDependOn(const CycleState& state) const;
 
   // totals[i] is the weighted total of rows[i], in steps of 1/score_resolution() point;
   // `by_plugin`, if not null, gets every plugin's share.

@@ -72,15 +72,62 @@ bool ScoreFirstSearch::PreScore(const EvaluationRequest& request, PluginMask nod
   const ScoreRunner& scores = request.framework.scores();
   CycleState& state = request.state;
   sums_.clear();
-  if (!scores.RunPreScoreDomains(state, *request.pod, request.nodes, ~node_plugins, sums_) ||
-      scores.ScoresDependOnFeasible(state)) {
+  if (!scores.RunPreScoreDomains(state, *request.pod, request.nodes, ~node_plugins, sums_)) {
     return false;
   }
+  const DomainScorer::Feasible needed = scores.ScoresDependOn(state);
+  if (needed == DomainScorer::Feasible::kNodes) return false;
+  if (needed == DomainScorer::Feasible::kDomains && !SetFeasible(request)) return false;
   const PluginMask other_skips = state.skips().score & ~node_plugins;
   if (!scores.RunPreScore(state, *request.pod, request.nodes, rows_, node_plugins).ok()) {
     return false;
   }
   state.skips().score = (state.skips().score & node_plugins) | other_skips;
+  return true;
+}
+
+// Tells the plugins that score in which domains feasible nodes are. False if there are many
+// domains, or a plugin fails.
+bool ScoreFirstSearch::SetFeasible(const EvaluationRequest& request) {
+  constexpr int kMostDomains = 256;
+  feasible_.clear();
+  for (const DomainSum& sum : sums_) {
+    if (sum.column->values_in_use() > kMostDomains) return false;
+    if (!FindFeasibleByDomain(request, *sum.column)) return false;
+  }
+  return request.framework.scores().SetFeasible(request.state, {.rows = feasible_, .counts = {}});
+}
+
+// Appends to feasible_ a feasible row of each domain that has one. False if a filter fails.
+bool ScoreFirstSearch::FindFeasibleByDomain(const EvaluationRequest& request,
+                                            const LabelColumn& column) {
+  constexpr int kFound = kFewTries + 1;
+  std::vector<int> tries(column.values().size());
+  int without = column.values_in_use();
+  block_.clear();
+  for (size_t i = 0; i < rows_.size() && without > 0; ++i) {
+    int& of_domain = tries[column.index(rows_[i])];
+    if (of_domain == kFound) continue;
+    if (of_domain == kFewTries) {
+      block_.push_back(rows_[i]);
+      continue;
+    }
+    ++of_domain;
+    if (Accepts(request, rows_[i])) {
+      feasible_.push_back(rows_[i]);
+      of_domain = kFound;
+      --without;
+    }
+    if (failed_) return false;
+  }
+  if (without == 0) return true;
+  if (!FilterBlock(request)) return false;
+  for (const NodeRow row : block_) {
+    int& of_domain = tries[column.index(row)];
+    if (of_domain == kFound || !verdicts_.IsFeasible(row)) continue;
+    feasible_.push_back(row);
+    of_domain = kFound;
+  }
   return true;
 }
 
