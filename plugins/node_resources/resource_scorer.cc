@@ -28,31 +28,24 @@ int64_t ScoreOnShape(const std::vector<UtilizationShapePoint>& shape, int64_t ut
   return shape.back().score * kScale;
 }
 
-// How a percentage counts what there is of a capacity: capacity * of_capacity + free * of_free.
-struct Counted {
-  double of_capacity, of_free;
-};
-constexpr Counted kFree = {0, 1}, kRequested = {1, -1};
-
-// What is counted * 100 / capacity, truncated.
-[[gnu::always_inline]] inline double PercentOf(Counted counted, int64_t requested,
-                                               double pod_request, int64_t capacity) {
+// What there is (`least`) or is requested * 100 / capacity, truncated.
+[[gnu::always_inline]] inline double PercentOf(bool least, int64_t requested, double pod_request,
+                                               int64_t capacity) {
   const double most = ToDouble(capacity);
   const double free = Free(most, ToDouble(requested) + pod_request);
-  const double part = most * counted.of_capacity + free * counted.of_free;
-  return ToDouble(Truncated(part * kMaxNodeScore / most));
+  return ToDouble(Truncated((least ? free : most - free) * kMaxNodeScore / most));
 }
 
 // Adds weight * PercentOf for each row. Returns whether all amounts are exact; otherwise the sums
 // are worth nothing.
-BERTH_VECTOR_CLONES bool AddScores(Counted counted, const BlockAmounts& amounts, double pod_request,
+BERTH_VECTOR_CLONES bool AddScores(bool least, const BlockAmounts& amounts, double pod_request,
                                    double weight, size_t rows, double* sums) {
   const int64_t* const capacities = amounts.capacity();
   const int64_t* const requests = amounts.requested();
   uint64_t bits = 0;
   for (size_t i = 0; i < rows; ++i) {
     bits |= AmountBits(requests[i], capacities[i]);
-    sums[i] += PercentOf(counted, requests[i], pod_request, capacities[i]) * weight;
+    sums[i] += PercentOf(least, requests[i], pod_request, capacities[i]) * weight;
   }
   return IsExact(bits);
 }
@@ -105,8 +98,9 @@ struct WeightedAmounts {
 
 // AddScores and Divide for two resources, as most profiles have: no sum is stored in between.
 // Returns whether all amounts are exact; otherwise the scores are worth nothing.
-BERTH_VECTOR_CLONES bool ScoreTwo(Counted counted, const WeightedAmounts& a,
-                                  const WeightedAmounts& b, size_t rows, int64_t* scores) {
+[[gnu::always_inline]] inline bool ScoreTwo(bool least, const WeightedAmounts& a,
+                                            const WeightedAmounts& b, size_t rows,
+                                            int64_t* scores) {
   const int64_t* const requests_a = a.amounts.requested();
   const int64_t* const requests_b = b.amounts.requested();
   const int64_t* const capacities_a = a.amounts.capacity();
@@ -117,11 +111,20 @@ BERTH_VECTOR_CLONES bool ScoreTwo(Counted counted, const WeightedAmounts& a,
   uint64_t bits = 0;
   for (size_t i = 0; i < rows; ++i) {
     bits |= AmountBits(requests_a[i], capacities_a[i]) | AmountBits(requests_b[i], capacities_b[i]);
-    const double sum = PercentOf(counted, requests_a[i], request_a, capacities_a[i]) * weight_a +
-                       PercentOf(counted, requests_b[i], request_b, capacities_b[i]) * weight_b;
+    const double sum = PercentOf(least, requests_a[i], request_a, capacities_a[i]) * weight_a +
+                       PercentOf(least, requests_b[i], request_b, capacities_b[i]) * weight_b;
     scores[i] = Truncated((sum + 0.5) * inverse);
   }
   return IsExact(bits);
+}
+
+BERTH_VECTOR_CLONES bool LeastOfTwo(const WeightedAmounts& a, const WeightedAmounts& b, size_t rows,
+                                    int64_t* scores) {
+  return ScoreTwo(true, a, b, rows, scores);
+}
+BERTH_VECTOR_CLONES bool MostOfTwo(const WeightedAmounts& a, const WeightedAmounts& b, size_t rows,
+                                   int64_t* scores) {
+  return ScoreTwo(false, a, b, rows, scores);
 }
 
 }  // namespace
@@ -247,7 +250,7 @@ template <ResourceScorer::Type type>
 bool ResourceScorer::ScoreBlock(absl::Span<const Columns> columns, absl::Span<const NodeRow> rows,
                                 absl::Span<int64_t> scores) const {
   constexpr bool kHasShape = type == Type::kRequestedToCapacityRatio;
-  constexpr Counted counted = type == Type::kLeastAllocated ? kFree : kRequested;
+  constexpr bool kLeast = type == Type::kLeastAllocated;
   const RowBlock block(rows);
   const size_t size = block.size();
   const auto is_exact = [](const Columns& c) {
@@ -259,10 +262,12 @@ bool ResourceScorer::ScoreBlock(absl::Span<const Columns> columns, absl::Span<co
     const BlockAmounts of_a(block, a.requested, a.allocatable);
     const BlockAmounts of_b(block, b.requested, b.allocatable);
     BlockScores out(block, scores);
-    return ScoreTwo(counted,
-                    {of_a, static_cast<double>(a.pod_request), static_cast<double>(a.weight)},
-                    {of_b, static_cast<double>(b.pod_request), static_cast<double>(b.weight)}, size,
-                    out.values());
+    const WeightedAmounts first = {of_a, static_cast<double>(a.pod_request),
+                                   static_cast<double>(a.weight)};
+    const WeightedAmounts second = {of_b, static_cast<double>(b.pod_request),
+                                    static_cast<double>(b.weight)};
+    return kLeast ? LeastOfTwo(first, second, size, out.values())
+                  : MostOfTwo(first, second, size, out.values());
   }
   double sums[kRowBlock] = {};
   double weights_of_rows[kRowBlock];  // with a shape
@@ -277,7 +282,7 @@ bool ResourceScorer::ScoreBlock(absl::Span<const Columns> columns, absl::Span<co
       if (!AreExact(amounts, size)) return false;
       AddShapedScores(score_at_.data(), amounts, pod_request, weight, size, sums, weights_of_rows);
     } else {
-      if (!AddScores(counted, amounts, pod_request, weight, size, sums)) return false;
+      if (!AddScores(kLeast, amounts, pod_request, weight, size, sums)) return false;
     }
     weights += weight;
   }
