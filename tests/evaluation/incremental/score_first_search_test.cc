@@ -159,11 +159,15 @@ TEST_F(ScoreFirstSearchTest, SpreadOverZonesNeedsAFeasibleNodeOfEach) {
   }
   int pods = 0;
   const auto run = [&](absl::string_view node) {
-    world_.Set(MakePod().Name(absl::StrCat("run-", pods++)).Label("a", "b").NodeName(node).Object());
+    world_.Set(
+        MakePod().Name(absl::StrCat("run-", pods++)).Label("a", "b").NodeName(node).Object());
   };
   for (const absl::string_view node : {"b-3", "c-3", "c-4"}) run(node);
-  const PodBuilder pod = MakePod().Label("a", "b").Request("cpu", "2").SpreadConstraint(
-      1, "zone", UnsatisfiableAction::kScheduleAnyway, {{"a", "b"}});
+  const PodBuilder pod =
+      MakePod()
+          .Label("a", "b")
+          .Request("cpu", "2")
+          .SpreadConstraint(1, "zone", UnsatisfiableAction::kScheduleAnyway, {{"a", "b"}});
   EXPECT_EQ(Find(pod), "b-0");
   world_.Set(Node("without", "64").Object());  // not scored, so that it stands for no zone
   EXPECT_EQ(Find(pod), "");
@@ -176,9 +180,12 @@ TEST_F(ScoreFirstSearchTest, FindsTheFeasibleNodeOfAZoneAmongMany) {
     world_.Set(Node(absl::StrCat("b-", i), "4").Label("zone", "b").Object());
   }
   world_.Set(MakePod().Name("run").Label("a", "b").NodeName("b-7").Object());
-  EXPECT_EQ(Find(MakePod().Label("a", "b").Request("cpu", "2").SpreadConstraint(
-                1, "zone", UnsatisfiableAction::kScheduleAnyway, {{"a", "b"}})),
-            "a-29");
+  EXPECT_EQ(
+      Find(MakePod()
+               .Label("a", "b")
+               .Request("cpu", "2")
+               .SpreadConstraint(1, "zone", UnsatisfiableAction::kScheduleAnyway, {{"a", "b"}})),
+      "a-29");
 }
 
 TEST_F(ScoreFirstSearchTest, PreferredAffinityToPodsIsScoredFirst) {
