@@ -16,14 +16,13 @@ namespace {
 constexpr int kFewNodes = 8;
 // Nodes that are filtered one by one for each question; then they are in blocks.
 constexpr int kFewTries = 4;
-constexpr int kMostTriesForBest = 64;
 // Rows with a common maximum.
 constexpr size_t kRowsOfMaximum = 64;
 constexpr size_t kBlock = 256;
 // Raw scores of no feasible node, of one plugin.
 constexpr int kMostSteps = 16;
 
-constexpr int64_t kRejected = std::numeric_limits<int64_t>::min();
+constexpr int64_t kTaken = std::numeric_limits<int64_t>::min();
 
 }  // namespace
 
@@ -251,25 +250,46 @@ bool ScoreFirstSearch::FilterBlock(const EvaluationRequest& request) {
 
 // --- The best ------------------------------------------------------------------------------------
 
-// -1 if no node is feasible, or a filter fails.
+// -1 if no node is feasible, or a filter fails. The best nodes are filtered one by one, the next in
+// blocks: where pods are packed, the best are full.
 NodeRow ScoreFirstSearch::FindBest(const EvaluationRequest& request) {
   maxima_.resize((totals_.size() + kRowsOfMaximum - 1) / kRowsOfMaximum);
   FindMaxima(totals_, kRowsOfMaximum, absl::MakeSpan(maxima_));
-  for (int tries = 0; tries < kMostTriesForBest; ++tries) {
-    const auto part = absl::c_max_element(maxima_);
-    if (*part == kRejected) return -1;
-    const size_t first = (part - maxima_.begin()) * kRowsOfMaximum;
-    const absl::Span<const int64_t> totals = absl::MakeSpan(totals_).subspan(first, kRowsOfMaximum);
-    const auto row = static_cast<NodeRow>(first + (absl::c_find(totals, *part) - totals.begin()));
-    if (Accepts(request, row)) return row;
+  for (int tries = 0; tries < kFewTries; ++tries) {
+    const NodeRow row = TakeBest();
+    if (row < 0 || Accepts(request, row)) return row;
     if (failed_) return -1;
-    totals_[row] = kRejected;
-    *part = ExtremesOf(totals).max;
+  }
+  for (const size_t size : {16, 64}) {
+    block_.clear();
+    while (block_.size() < size) {
+      const NodeRow row = TakeBest();
+      if (row < 0) break;
+      block_.push_back(row);
+    }
+    if (!FilterBlock(request)) return -1;
+    for (const NodeRow row : block_) {  // the per-node Filter has the last word
+      if (verdicts_.IsFeasible(row) && Filter(request, row)) return row;
+      if (failed_) return -1;
+    }
   }
   block_ = rows_;
   const NodeRow best_of_all = FindBestOfBlock(request);
   none_is_feasible_ = !failed_ && best_of_all < 0;
   return best_of_all;
+}
+
+// The row with the highest total, the first of equals, which has none any more. -1 if all were
+// taken.
+NodeRow ScoreFirstSearch::TakeBest() {
+  const auto part = absl::c_max_element(maxima_);
+  if (*part == kTaken) return -1;
+  const size_t first = (part - maxima_.begin()) * kRowsOfMaximum;
+  const absl::Span<int64_t> totals = absl::MakeSpan(totals_).subspan(first, kRowsOfMaximum);
+  const auto best = absl::c_find(totals, *part);
+  *best = kTaken;
+  *part = ExtremesOf(totals).max;
+  return static_cast<NodeRow>(first + (best - totals.begin()));
 }
 
 // The best of those in block_, which are filtered at once. -1 if none of them is feasible, or a

@@ -50,6 +50,7 @@ class ScoreFirstSearch {
   bool FilterBlock(const EvaluationRequest& request);
   NodeRow FindBest(const EvaluationRequest& request);
   NodeRow FindBestOfBlock(const EvaluationRequest& request);
+  NodeRow TakeBest();
 
   std::vector<NodeRow> rows_;             // all
   std::vector<int64_t> scores_, totals_;  // by row
