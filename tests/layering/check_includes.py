@@ -49,7 +49,7 @@ MAY_INCLUDE = {
     "src/queue/": RUNTIME,
     "src/group/": RUNTIME,
     "src/evaluation/": RUNTIME,
-    "src/preemption/": RUNTIME,
+    "src/preemption/": RUNTIME + ["berth/quota/quota_line.h"],  # which counts GPUs of any vendor, whole and in part
     "src/search/": RUNTIME,
     "src/engine/": STATE + ["berth/configuration.h", "berth/scheduler.h", "evaluation/", "search/"],
     "src/cluster/": FRONT_DOOR
