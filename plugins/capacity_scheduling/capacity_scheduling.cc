@@ -293,10 +293,10 @@ Status CapacityScheduling::PreFilterInTree(CycleState& state, const PodInfo& pod
   return narrowed;
 }
 
-// The lines of some nodes of which the pod would be charged more than there is, where it runs on
-// one of these.
-std::vector<QuotaTree::Shortage> CapacityScheduling::ShortLines(const PodInfo& pod,
-                                                                QuotaId quota) const {
+// Looks only at nodes that the pod's own selectors allow: of a model that no node is of it is not
+// held back by quotas.
+CapacityScheduling::NodesByLines CapacityScheduling::SplitByLines(const PodInfo& pod, QuotaId quota,
+                                                                  const NodeTable& nodes) const {
   const QuotaTree& tree = book_.tree();
   const PodAmounts& amounts = book_.RequestOf(pod);
   std::vector<QuotaTree::Shortage> found;
@@ -307,7 +307,23 @@ std::vector<QuotaTree::Shortage> CapacityScheduling::ShortLines(const PodInfo& p
     if (const auto shortage = tree.FindShortage(quota, {{line, amount}}))
       found.push_back(*shortage);
   }
-  return found;
+  NodesByLines split;
+  if (found.empty()) return split;
+  std::vector<bool> concerns(found.size(), false);
+  for (NodeRow row = 0; row < nodes.size(); ++row) {
+    const NodeInfo& node = nodes.node(row);
+    if (!pod.required_node_affinity().Matches(node.labels(), node.name())) continue;
+    bool is_covered = false;
+    for (size_t i = 0; i < found.size(); ++i) {
+      if (!tree.lines()[found[i].line].Covers(node.labels())) continue;
+      concerns[i] = is_covered = true;
+    }
+    (is_covered ? split.without_room : split.with_room).push_back(row);
+  }
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (concerns[i]) split.short_lines.push_back(found[i]);
+  }
+  return split;
 }
 
 // Leaves out nodes on which the pod would be charged a line that has no room; those that it may run
@@ -316,24 +332,17 @@ Status CapacityScheduling::NarrowByLines(const PodInfo& pod, QuotaId quota, cons
                                          PreFilterResult& result,
                                          std::vector<NodeRow>& without_room) {
   const QuotaTree& tree = book_.tree();
-  const std::vector<QuotaTree::Shortage> short_lines = ShortLines(pod, quota);
-  if (short_lines.empty()) return Status::Success();
-  result.node_names.emplace();
-  for (NodeRow row = 0; row < nodes.size(); ++row) {
-    const NodeInfo& node = nodes.node(row);
-    const bool is_covered = absl::c_any_of(
-        short_lines, [&](const auto& of) { return tree.lines()[of.line].Covers(node.labels()); });
-    if (!pod.required_node_affinity().Matches(node.labels(), node.name())) continue;
-    if (is_covered) {
-      without_room.push_back(row);
-    } else {
-      result.node_names->insert(node.name());
-    }
+  NodesByLines split = SplitByLines(pod, quota, nodes);
+  if (split.short_lines.empty()) return Status::Success();
+  without_room = std::move(split.without_room);
+  if (split.with_room.empty()) {
+    return Status::Unschedulable(
+        absl::StrJoin(split.short_lines, "; ",
+                      [&](std::string* to, const auto& of) { to->append(tree.ToString(of)); }));
   }
-  if (!result.node_names->empty()) return Status::Success();
-  result.node_names.reset();
-  return Status::Unschedulable(absl::StrJoin(
-      short_lines, "; ", [&](std::string* to, const auto& of) { to->append(tree.ToString(of)); }));
+  result.node_names.emplace();
+  for (const NodeRow row : split.with_room) result.node_names->insert(nodes.node(row).name());
+  return Status::Success();
 }
 
 Status CapacityScheduling::BeginTrial(const CycleState& state,
@@ -401,8 +410,8 @@ void CapacityScheduling::ExplainInTree(const PodInfo& pod, WaitingFor& waiting) 
     is_beyond_min = shortage.has_value();
   }
   if (!shortage.has_value()) {
-    const std::vector<QuotaTree::Shortage> of_some_nodes = ShortLines(pod, *quota);
-    if (!of_some_nodes.empty()) shortage = of_some_nodes.front();
+    const NodesByLines split = SplitByLines(pod, *quota, handle_.nodes());
+    if (!split.short_lines.empty()) shortage = split.short_lines.front();
   }
   if (!shortage.has_value()) return;
   const QuotaLine& line = tree.lines()[shortage->line];

@@ -62,7 +62,7 @@ class CapacityScheduling final : public Plugin,
         rules_without_quota_(handle, book_),
         preemption_(handle),
         status_(handle, book_, kName),
-        warnings_(handle, kName) {
+        warnings_(handle, status_, kName) {
     ledger_.CountClaimsIn(handle.objects());
   }
 
@@ -166,7 +166,13 @@ class CapacityScheduling final : public Plugin,
                        const NodeStatuses& statuses, Status not_on_one, PostFilterResult& result);
   Status PreFilterInTree(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                          PreFilterResult& result);
-  std::vector<QuotaTree::Shortage> ShortLines(const PodInfo& pod, QuotaId quota) const;
+  // The nodes that a pod may run on as far as its selectors say, by whether it would be charged a
+  // line of some nodes there that has no room; and these lines. Empty if no such line is short.
+  struct NodesByLines {
+    std::vector<QuotaTree::Shortage> short_lines;
+    std::vector<NodeRow> with_room, without_room;
+  };
+  NodesByLines SplitByLines(const PodInfo& pod, QuotaId quota, const NodeTable& nodes) const;
   Status NarrowByLines(const PodInfo& pod, QuotaId quota, const NodeTable& nodes,
                        PreFilterResult& result, std::vector<NodeRow>& without_room);
   Status PostFilterInTree(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,

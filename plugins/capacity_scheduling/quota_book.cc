@@ -11,14 +11,12 @@
 #include "absl/strings/str_cat.h"
 #include "berth/api/amounts.h"
 #include "berth/api/core_v1.pb.h"
-#include "berth/api/time.h"
 #include "berth/gpu/request_marks.h"
 #include "plugins/capacity_scheduling/claimed_devices.h"
 
 namespace berth {
 namespace {
 
-constexpr absl::string_view kCheckpointTime = "scheduling.berth.dev/checkpoint-time";
 constexpr size_t kMostShapes = 4096;  // that are kept
 
 // More than any quota says.
@@ -35,15 +33,6 @@ bool IsPreemptible(const PodInfo& pod) {
 }
 
 }  // namespace
-
-absl::Time WorkSavedAt(const PodInfo& pod, absl::Time now) {
-  absl::Time saved = pod.start_time().value_or(now);
-  if (const std::optional<absl::string_view> text = pod.annotation(kCheckpointTime)) {
-    const absl::StatusOr<absl::Time> checkpoint = ParseTime(*text);
-    if (checkpoint.ok()) saved = std::max(saved, std::min(*checkpoint, now));
-  }
-  return saved;
-}
 
 // --- Quotas ---
 
@@ -340,7 +329,8 @@ void QuotaBook::Charge(const PodInfo& pod, const NodeInfo& node) {
              node.name(),
              *quota,
              ChargeOf(pod, &node.labels()),
-             {pod.priority(), WorkSavedAt(pod, handle_.clock().Now()), next_sequence_++},
+             {pod.priority(), WorkWeight(RequestOf(pod).gpu_milli),
+              WorkSavedAt(pod, handle_.clock().Now()), next_sequence_++},
              pod.deletion_time().has_value(),
              IsPreemptible(pod)};
   tree_.Charge(*quota, charge->amounts);

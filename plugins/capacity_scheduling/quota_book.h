@@ -3,6 +3,7 @@
 #ifndef BERTH_PLUGINS_CAPACITY_SCHEDULING_QUOTA_BOOK_H_
 #define BERTH_PLUGINS_CAPACITY_SCHEDULING_QUOTA_BOOK_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -22,27 +23,47 @@
 #include "berth/framework/handle.h"
 #include "berth/framework/node_info.h"
 #include "berth/framework/pod_info.h"
+#include "berth/preemption/lost_work.h"
 #include "berth/quota/quota_tree.h"
 
 namespace berth {
 
-// The order in which pods of a quota go: lower priority first, then who loses the least work, then
-// who was charged later.
+// By what the charged pods of a quota are kept. Of one priority and weight, who loses the least
+// work comes first at any time, then who was charged later: whatever VictimRank() says as time
+// passes.
 struct VictimKey {
   int32_t priority = 0;
+  int64_t weight = 1;     // WorkWeight()
   absl::Time saved_at;    // WorkSavedAt()
   uint64_t sequence = 0;  // of all charges: later ones are higher
 
   friend bool operator<(const VictimKey& a, const VictimKey& b) {
-    return std::tie(a.priority, b.saved_at, b.sequence) <
-           std::tie(b.priority, a.saved_at, a.sequence);
+    return std::tie(a.priority, a.weight, b.saved_at, b.sequence) <
+           std::tie(b.priority, b.weight, a.saved_at, a.sequence);
   }
 };
 
-// When a pod began to run, or, as far as that is known, last saved what it did: evicting it loses
-// what it did since. The annotation scheduling.berth.dev/checkpoint-time has an RFC 3339 time. A
-// pod that does not say when it started has just been assigned.
-absl::Time WorkSavedAt(const PodInfo& pod, absl::Time now);
+// The order in which units of a quota go: lower priority first, then who loses the least work, then
+// who was charged later. Of pods that go together the highest priority counts, all their work, and
+// the first charge.
+struct VictimRank {
+  int32_t priority = 0;
+  LostWork lost = 0;
+  uint64_t sequence = 0;
+
+  VictimRank(const VictimKey& key, absl::Time now)
+      : priority(key.priority),
+        lost(LostSince(key.saved_at, key.weight, now)),
+        sequence(key.sequence) {}
+  void Add(const VictimRank& other) {
+    priority = std::max(priority, other.priority);
+    lost += other.lost;
+    sequence = std::min(sequence, other.sequence);
+  }
+  friend bool operator<(const VictimRank& a, const VictimRank& b) {
+    return std::tie(a.priority, a.lost, b.sequence) < std::tie(b.priority, b.lost, a.sequence);
+  }
+};
 
 // What a pod that runs was charged when it came: that is released when it goes, whatever it or its
 // node says by then.
@@ -100,7 +121,7 @@ class QuotaBook {
   void OnPending(const PodInfo& pod);
   void OnGone(const PodInfo& pod);
 
-  // The charged pods of a quota itself, the first to go first.
+  // The charged pods of a quota itself, those of the lowest priority first.
   using Charges = std::map<VictimKey, const QuotaCharge*>;
   const Charges& ChargesOf(QuotaId quota) const { return by_quota_[quota]; }
   // What those that are being deleted hold, by quota and line. Exact, as the tree's sums.

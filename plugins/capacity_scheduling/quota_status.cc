@@ -10,6 +10,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "berth/api/object_update.h"
 #include "berth/api/quantity.h"
 #include "berth/api/scheduling_berth_dev.pb.h"
@@ -40,6 +42,38 @@ bool SameAmounts(const StatusAmounts& a, const StatusAmounts& b) {
 bool SameStatus(const api::ClusterQuotaStatus& a, const api::ClusterQuotaStatus& b) {
   return SameAmounts(a.used(), b.used()) && SameAmounts(a.share(), b.share()) &&
          SameAmounts(a.borrowed(), b.borrowed()) && SameAmounts(a.guarantee(), b.guarantee());
+}
+
+constexpr char kConsistent[] = "Consistent";
+constexpr char kNoContradiction[] = "NoContradiction";
+// As the schema has it.
+constexpr size_t kLongestMessage = 32768;
+
+// Brings the condition Consistent up to date with what is wrong with the quota, which may be
+// nothing. Others stay as they are. Returns whether something changed.
+bool SetConsistent(const std::string& wrong, absl::Time now, api::ClusterQuota& quota) {
+  api::ClusterQuotaStatus& status = *quota.mutable_status();
+  const auto found =
+      std::find_if(status.mutable_conditions()->begin(), status.mutable_conditions()->end(),
+                   [](const auto& other) { return other.type() == kConsistent; });
+  const bool is_new = found == status.mutable_conditions()->end();
+  if (is_new && wrong.empty()) return false;
+  api::Condition& condition = is_new ? *status.add_conditions() : *found;
+  const std::string before = condition.SerializeAsString();
+  const char* const state = wrong.empty() ? "True" : "False";
+  if (condition.status() != state) {
+    condition.mutable_last_transition_time()->set_seconds(absl::ToUnixSeconds(now));
+    condition.mutable_last_transition_time()->clear_nanos();
+  }
+  condition.set_type(kConsistent);
+  condition.set_status(state);
+  condition.set_reason(wrong.empty() ? std::string(kNoContradiction)
+                                     : std::string(kContradictoryQuota));
+  condition.set_message(wrong.substr(0, kLongestMessage));
+  if (quota.metadata().generation() > 0) {
+    condition.set_observed_generation(quota.metadata().generation());
+  }
+  return condition.SerializeAsString() != before;
 }
 
 }  // namespace
@@ -86,20 +120,30 @@ void QuotaStatus::WriteAll() {
       SetAmount(of, tree.guarantee(quota, line), *status.mutable_guarantee());
       SetAmount(of, tree.borrowed(quota, line), *status.mutable_borrowed());
     }
-    if (SameStatus(object->As<api::ClusterQuota>().status(), status)) continue;
+    const auto& quota_object = object->As<api::ClusterQuota>();
+    const auto found = told_->wrong.find(object->uid());
+    const std::string wrong = found == told_->wrong.end() ? "" : found->second;
+    bool differs = !SameStatus(quota_object.status(), status);
+    if (!wrong.empty() || quota_object.status().conditions_size() > 0) {
+      api::ClusterQuota with_condition = quota_object;
+      differs |= SetConsistent(wrong, last_, with_condition);
+    }
+    if (!differs) continue;
     if (written == kMostWrites) {
       next_ = quota;
       return SetTimer();
     }
     ++written;
     handle_.EditSoon({object->identity(), ObjectUpdate::Part::kStatus,
-                      [status = std::move(status)](google::protobuf::Message& latest) {
-                        api::ClusterQuotaStatus& old =
-                            *static_cast<api::ClusterQuota&>(latest).mutable_status();
-                        if (SameStatus(old, status)) {
+                      [status = std::move(status), wrong,
+                       now = last_](google::protobuf::Message& latest) mutable {
+                        auto& quota = static_cast<api::ClusterQuota&>(latest);
+                        const bool new_condition = SetConsistent(wrong, now, quota);
+                        if (!new_condition && SameStatus(quota.status(), status)) {
                           return absl::AlreadyExistsError("the status says so already");
                         }
-                        old = status;
+                        *status.mutable_conditions() = quota.status().conditions();
+                        *quota.mutable_status() = status;
                         return absl::OkStatus();
                       }});
   }

@@ -254,17 +254,34 @@ LineAmounts QuotaTrial::OwnOf(QuotaId quota) const {
 }
 
 std::vector<VictimUnit> QuotaTrial::Units() const {
+  const absl::Time now = handle_.clock().Now();
   std::vector<VictimUnit> units;
   for (const QuotaId quota : VictimQuotas()) {
-    std::vector<RunningPod> pods;
+    std::vector<std::pair<VictimRank, RunningPod>> pods;
     for (const auto& [key, charge] : book_.ChargesOf(quota)) {
       if (charge->leaving) continue;
       std::shared_ptr<const PodInfo> pod = FindOn(handle_.nodes(), charge->node, *charge->who);
-      if (pod != nullptr) pods.push_back({std::move(pod), charge->node});
+      if (pod != nullptr) pods.push_back({{key, now}, {std::move(pod), charge->node}});
     }
-    for (VictimUnit& unit : UnitsOf(handle_, pods)) units.push_back(std::move(unit));
+    absl::c_sort(pods, [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<RunningPod> in_order;
+    for (auto& [rank, pod] : pods) in_order.push_back(std::move(pod));
+    std::vector<std::pair<VictimRank, VictimUnit>> ranked;
+    for (VictimUnit& unit : UnitsOf(handle_, in_order)) {
+      ranked.push_back({RankOf(unit, now), std::move(unit)});
+    }
+    absl::c_sort(ranked, [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (auto& [rank, unit] : ranked) units.push_back(std::move(unit));
   }
   return units;
+}
+
+VictimRank QuotaTrial::RankOf(const VictimUnit& unit, absl::Time now) const {
+  VictimRank rank(book_.FindCharge(*unit.pods.front()->identity())->key, now);
+  for (size_t i = 1; i < unit.pods.size(); ++i) {
+    rank.Add({book_.FindCharge(*unit.pods[i]->identity())->key, now});
+  }
+  return rank;
 }
 
 }  // namespace berth

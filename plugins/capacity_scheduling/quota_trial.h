@@ -62,6 +62,7 @@ class QuotaTrial final : public VictimTrial {
   LineAmounts OwnOf(QuotaId quota) const;
   // What the pods of a unit hold; absent if one of them is not charged.
   std::optional<QuotaHolder> HolderOf(const VictimUnit& unit) const;
+  VictimRank RankOf(const VictimUnit& unit, absl::Time now) const;
   void Move(const VictimUnit& unit, bool gone);
   void Change(QuotaId quota, const LineAmounts& amounts, int sign);
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -15,11 +14,6 @@
 #include "berth/quota/quota_tree.h"
 
 namespace berth {
-namespace {
-
-constexpr absl::string_view kReason = "ContradictoryQuota";
-
-}  // namespace
 
 void QuotaWarnings::Begin() {
   begun_ = true;
@@ -102,13 +96,13 @@ void QuotaWarnings::TellAll() {
     std::string& text = texts[problem.subject];
     absl::StrAppend(&text, text.empty() ? "" : "; ", problem.message);
   }
-  std::set<std::string> wrong;  // by uid
+  absl::flat_hash_map<std::string, std::string> wrong;  // by uid
   int said = 0;
   for (const Object* quota : quotas) {
     const auto text = texts.find(quota->ToString());
     if (text == texts.end()) continue;
     const std::string uid(quota->uid());
-    wrong.insert(uid);
+    wrong[uid] = text->second;
     std::string& told = told_->texts[uid];
     if (told == text->second) continue;
     if (said == kMostAtOnce) {
@@ -117,9 +111,12 @@ void QuotaWarnings::TellAll() {
     }
     ++said;
     told = text->second;
-    handle_.WarnAbout(*quota, kReason, told);
+    handle_.WarnAbout(*quota, kContradictoryQuota, told);
   }
   absl::erase_if(told_->texts, [&](const auto& entry) { return !wrong.contains(entry.first); });
+  if (told_->wrong == wrong) return;
+  told_->wrong = std::move(wrong);
+  status_.Touch();
 }
 
 }  // namespace berth

@@ -8,24 +8,19 @@
 #include <optional>
 #include <string>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "berth/framework/handle.h"
 #include "berth/quota/quota_spec.h"
+#include "plugins/capacity_scheduling/quota_status.h"
 
 namespace berth {
 
-// What was said last of each quota, by uid: by whichever profile.
-struct ToldOfQuotas {
-  absl::flat_hash_map<std::string, std::string> texts;
-};
-
 // Says what `berth validate` says of a set of quotas: in a Warning event about each quota, and so
-// in the log. Says it once, and again when it has changed: of kMostAtOnce quotas in kPause at most,
-// the others follow. Nodes that came or went are looked at once in kPauseOfNodes. Scheduling
-// thread.
+// in the log; QuotaStatus says it in a condition of ClusterQuotas. Says it once, and again when it
+// has changed: of kMostAtOnce quotas in kPause at most, the others follow. Nodes that came or went
+// are looked at once in kPauseOfNodes. Scheduling thread.
 class QuotaWarnings {
  public:
   static constexpr absl::Duration kPause = absl::Seconds(5);
@@ -33,8 +28,8 @@ class QuotaWarnings {
   static constexpr int kMostAtOnce = 50;
 
   // All outlive this; `plugin` is the name that timers are counted under.
-  QuotaWarnings(Handle& handle, absl::string_view plugin)
-      : handle_(handle), plugin_(plugin), told_(handle.Shared<ToldOfQuotas>()) {}
+  QuotaWarnings(Handle& handle, QuotaStatus& status, absl::string_view plugin)
+      : handle_(handle), status_(status), plugin_(plugin), told_(handle.Shared<ToldOfQuotas>()) {}
 
   // Everything that exists is known: before that nothing is said.
   void Begin();
@@ -49,6 +44,7 @@ class QuotaWarnings {
   QuotaAmounts Capacity(absl::Span<const QuotaSpec> specs) const;
 
   Handle& handle_;
+  QuotaStatus& status_;
   const std::string plugin_;
   const std::shared_ptr<ToldOfQuotas> told_;
   bool begun_ = false;

@@ -3,10 +3,10 @@
 #include "plugins/capacity_scheduling/tree_victims.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -15,7 +15,11 @@
 namespace berth {
 
 TreeVictims::TreeVictims(const QuotaBook& book, const Handle& handle, std::vector<QuotaId> quotas)
-    : book_(book), handle_(handle), quotas_(std::move(quotas)), least_priority_(quotas_.size()) {
+    : book_(book),
+      handle_(handle),
+      now_(handle.clock().Now()),
+      quotas_(std::move(quotas)),
+      least_priority_(quotas_.size()) {
   int32_t least = std::numeric_limits<int32_t>::max();
   for (int place = static_cast<int>(quotas_.size()) - 1; place >= 0; --place) {
     place_of_[quotas_[place]] = place;
@@ -23,32 +27,73 @@ TreeVictims::TreeVictims(const QuotaBook& book, const Handle& handle, std::vecto
     if (!charges.empty()) least = std::min(least, charges.begin()->first.priority);
     least_priority_[place] = least;
   }
-  if (!quotas_.empty()) next_ = book_.ChargesOf(quotas_.front()).begin();
+  BeginQuota();
 }
 
 int TreeVictims::At(int position) {
   while (static_cast<int>(order_.size()) <= position) {
     if (next_quota_ == static_cast<int>(quotas_.size())) return -1;
-    if (next_ == book_.ChargesOf(quotas_[next_quota_]).end()) {
+    const int number = NextOfQuota();
+    if (number >= 0) {
+      units_[number].is_in_order = true;
+      order_.push_back(number);
+    } else {
       ++next_quota_;
-      if (next_quota_ == static_cast<int>(quotas_.size())) return -1;
-      next_ = book_.ChargesOf(quotas_[next_quota_]).begin();
-      continue;
+      BeginQuota();
     }
-    const QuotaCharge& charge = *(next_++)->second;
-    if (charge.leaving) continue;
-    const int number = UnitOf(charge);
-    if (number < 0 || units_[number].is_in_order) continue;
-    units_[number].is_in_order = true;
-    order_.push_back(number);
   }
   return order_[position];
+}
+
+void TreeVictims::BeginQuota() {
+  if (next_quota_ < static_cast<int>(quotas_.size())) {
+    later_ = book_.ChargesOf(quotas_[next_quota_]).begin();
+  }
+}
+
+// The charges of the next priority: those of one weight are in order already.
+void TreeVictims::AddPriority() {
+  const QuotaBook::Charges& charges = book_.ChargesOf(quotas_[next_quota_]);
+  const int32_t priority = later_->first.priority;
+  while (later_ != charges.end() && later_->first.priority == priority) {
+    next_.push({VictimRank(later_->first, now_), -1, later_});
+    later_ = charges.upper_bound({priority, later_->first.weight, absl::InfinitePast(), 0});
+  }
+}
+
+// A gang comes up with the first of its pods; as its rank counts all of them, no sooner than its
+// turn is.
+int TreeVictims::NextOfQuota() {
+  const QuotaBook::Charges& charges = book_.ChargesOf(quotas_[next_quota_]);
+  while (true) {
+    if (later_ != charges.end() &&
+        (next_.empty() || later_->first.priority <= next_.top().rank.priority)) {
+      AddPriority();
+      continue;
+    }
+    if (next_.empty()) return -1;
+    const Next next = next_.top();
+    next_.pop();
+    if (next.gang >= 0) return next.gang;
+    const QuotaCharge& charge = *next.charge->second;
+    const auto behind = std::next(next.charge);
+    if (behind != charges.end() && behind->first.priority == next.charge->first.priority &&
+        behind->first.weight == next.charge->first.weight) {
+      next_.push({VictimRank(behind->first, now_), -1, behind});
+    }
+    if (charge.leaving) continue;
+    const int number = UnitOf(charge);
+    if (number < 0 || units_[number].is_next) continue;
+    if (units_[number].unit.pods.size() == 1) return number;
+    units_[number].is_next = true;
+    next_.push({units_[number].rank, number, next.charge});
+  }
 }
 
 bool TreeVictims::Before(int a, int b) const {
   const Ranked &first = units_[a], &second = units_[b];
   if (first.quota != second.quota) return first.quota < second.quota;
-  return first.key < second.key;
+  return first.rank < second.rank;
 }
 
 const std::vector<int>& TreeVictims::OnRow(NodeRow row) {
@@ -69,8 +114,8 @@ const std::vector<int>& TreeVictims::OnRow(NodeRow row) {
 int32_t TreeVictims::LeastPriorityFrom(int position) const {
   const Ranked& at = units_[order_[position]];
   const size_t behind = static_cast<size_t>(at.quota) + 1;
-  return behind == quotas_.size() ? at.key.priority
-                                  : std::min(at.key.priority, least_priority_[behind]);
+  return behind == quotas_.size() ? at.rank.priority
+                                  : std::min(at.rank.priority, least_priority_[behind]);
 }
 
 int64_t TreeVictims::MostRequested(ResourceId resource) const {
@@ -104,7 +149,9 @@ void TreeVictims::AddGang(const QuotaCharge& charge, const std::string& group) {
       if (of != nullptr && of->quota == charge.quota && !of->leaving) charges.push_back(of);
     }
   }
-  absl::c_sort(charges, [](const QuotaCharge* a, const QuotaCharge* b) { return a->key < b->key; });
+  absl::c_sort(charges, [this](const QuotaCharge* a, const QuotaCharge* b) {
+    return VictimRank(a->key, now_) < VictimRank(b->key, now_);
+  });
   int surplus = SurplusOf(handle_, group);
   int core = -1;
   for (const QuotaCharge* const of : charges) {
@@ -121,11 +168,12 @@ void TreeVictims::AddGang(const QuotaCharge& charge, const std::string& group) {
 }
 
 int TreeVictims::AddUnit(const QuotaCharge& first, const std::string& group) {
-  units_.push_back({VictimUnit{{}, {}, group}, place_of_.at(first.quota), first.key});
+  units_.push_back({VictimUnit{{}, {}, group}, place_of_.at(first.quota), {first.key, now_}});
   return static_cast<int>(units_.size()) - 1;
 }
 
 void TreeVictims::AddPod(const QuotaCharge& charge, std::shared_ptr<const PodInfo> pod, int to) {
+  if (!units_[to].unit.pods.empty()) units_[to].rank.Add({charge.key, now_});
   units_[to].unit.pods.push_back(std::move(pod));
   units_[to].unit.nodes.push_back(charge.node);
   unit_of_[&charge] = to;

@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <queue>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -33,10 +35,23 @@ class TreeVictims final : public VictimList {
  private:
   struct Ranked {
     VictimUnit unit;
-    int quota;      // its place in quotas_
-    VictimKey key;  // of its first pod
+    int quota;  // its place in quotas_
+    VictimRank rank;
+    bool is_next = false;  // in next_, if it is a gang
     bool is_in_order = false;
   };
+  // Somebody of the quota at next_quota_ who may be the next in order: a whole gang, or the charges
+  // of one priority and weight, by the first of them.
+  struct Next {
+    VictimRank rank;
+    int gang = -1;  // the number of its unit
+    QuotaBook::Charges::const_iterator charge;
+    friend bool operator<(const Next& a, const Next& b) { return b.rank < a.rank; }
+  };
+  void BeginQuota();
+  void AddPriority();
+  // The next unit of the quota at next_quota_; -1 if there are no more.
+  int NextOfQuota();
   // The number of the unit that the pod goes with; -1 if it does not run any more.
   int UnitOf(const QuotaCharge& charge);
   void AddGang(const QuotaCharge& charge, const std::string& group);
@@ -47,6 +62,7 @@ class TreeVictims final : public VictimList {
 
   const QuotaBook& book_;
   const Handle& handle_;
+  const absl::Time now_;
   const std::vector<QuotaId> quotas_;
   absl::flat_hash_map<QuotaId, int> place_of_;
   std::vector<int32_t> least_priority_;  // of the quota at that place and those behind it
@@ -56,7 +72,8 @@ class TreeVictims final : public VictimList {
   absl::flat_hash_map<NodeRow, std::vector<int>> on_row_;
   std::vector<int> order_;  // as far as it was asked for
   int next_quota_ = 0;      // where it goes on
-  QuotaBook::Charges::const_iterator next_;
+  std::priority_queue<Next> next_;
+  QuotaBook::Charges::const_iterator later_;  // of the quota, of higher priorities than in next_
 };
 
 }  // namespace berth

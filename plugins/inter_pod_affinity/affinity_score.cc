@@ -75,7 +75,14 @@ void AddScores(const TopologyScores& topology, absl::Span<const NodeRow> rows,
     return;
   }
   const bool each_alone = HasOneNodePerValue(column);
+  const std::optional<uint32_t> none = column.Find(LabelValue{});
+  const bool all_labelled = !none.has_value() || column.row_count(*none) == 0;
+  const bool are_all = rows.size() == column.indexes().size() && AreConsecutive(rows);
   for (const auto& [pods, weight] : topology.sum.parts) {
+    if (each_alone && all_labelled && are_all) {
+      pods->AddToRows(weight, scores);  // mostly few nodes have such pods
+      continue;
+    }
     absl::Span<const int64_t> of_domains;
     if (!each_alone) of_domains = pods->of_domains(column);
     for (size_t i = 0; i < rows.size(); ++i) {

@@ -57,7 +57,7 @@ class InterPodAffinity final : public Plugin,
   std::optional<Status> PreScoreDomains(CycleState& state, const PodInfo& pod,
                                         const NodeTable& nodes,
                                         std::vector<DomainSum>& sums) override;
-  bool ScoresDependOnFeasible() const override { return false; }
+  Feasible ScoresDependOn(const CycleState&) const override { return Feasible::kNothing; }
   // The sum over the node's domains; negative where anti-affinity prevails.
   absl::StatusOr<int64_t> Score(const CycleState& state, const PodInfo&,
                                 const NodeInfo& node) const override;

@@ -28,20 +28,24 @@ int64_t ScoreOnShape(const std::vector<UtilizationShapePoint>& shape, int64_t ut
   return shape.back().score * kScale;
 }
 
-// Adds weight * what there is (`least`) or is requested * 100 / capacity, truncated, for each row.
-// Returns whether all amounts are exact; otherwise the sums are worth nothing.
+// What there is (`least`) or is requested * 100 / capacity, truncated.
+[[gnu::always_inline]] inline double PercentOf(bool least, int64_t requested, double pod_request,
+                                               int64_t capacity) {
+  const double most = ToDouble(capacity);
+  const double free = Free(most, ToDouble(requested) + pod_request);
+  return ToDouble(Truncated((least ? free : most - free) * kMaxNodeScore / most));
+}
+
+// Adds weight * PercentOf for each row. Returns whether all amounts are exact; otherwise the sums
+// are worth nothing.
 BERTH_VECTOR_CLONES bool AddScores(bool least, const BlockAmounts& amounts, double pod_request,
                                    double weight, size_t rows, double* sums) {
   const int64_t* const capacities = amounts.capacity();
   const int64_t* const requests = amounts.requested();
-  const double sign = least ? 1 : -1;
   uint64_t bits = 0;
   for (size_t i = 0; i < rows; ++i) {
     bits |= AmountBits(requests[i], capacities[i]);
-    const double capacity = ToDouble(capacities[i]);
-    const double free = Free(capacity, ToDouble(requests[i]) + pod_request);
-    const double counted = (least ? 0 : capacity) + sign * free;
-    sums[i] += ToDouble(Truncated(counted * kMaxNodeScore / capacity)) * weight;
+    sums[i] += PercentOf(least, requests[i], pod_request, capacities[i]) * weight;
   }
   return IsExact(bits);
 }
@@ -84,6 +88,43 @@ BERTH_VECTOR_CLONES void DivideRounded(const double* sums, const double* weights
 BERTH_VECTOR_CLONES void Divide(const double* sums, double weights, size_t rows, int64_t* scores) {
   const double inverse = 1 / weights;
   for (size_t i = 0; i < rows; ++i) scores[i] = Truncated((sums[i] + 0.5) * inverse);
+}
+
+// One resource of a block.
+struct WeightedAmounts {
+  const BlockAmounts& amounts;
+  double pod_request, weight;
+};
+
+// AddScores and Divide for two resources, as most profiles have: no sum is stored in between.
+// Returns whether all amounts are exact; otherwise the scores are worth nothing.
+[[gnu::always_inline]] inline bool ScoreTwo(bool least, const WeightedAmounts& a,
+                                            const WeightedAmounts& b, size_t rows,
+                                            int64_t* scores) {
+  const int64_t* const requests_a = a.amounts.requested();
+  const int64_t* const requests_b = b.amounts.requested();
+  const int64_t* const capacities_a = a.amounts.capacity();
+  const int64_t* const capacities_b = b.amounts.capacity();
+  const double request_a = a.pod_request, request_b = b.pod_request;
+  const double weight_a = a.weight, weight_b = b.weight;
+  const double inverse = 1 / (weight_a + weight_b);
+  uint64_t bits = 0;
+  for (size_t i = 0; i < rows; ++i) {
+    bits |= AmountBits(requests_a[i], capacities_a[i]) | AmountBits(requests_b[i], capacities_b[i]);
+    const double sum = PercentOf(least, requests_a[i], request_a, capacities_a[i]) * weight_a +
+                       PercentOf(least, requests_b[i], request_b, capacities_b[i]) * weight_b;
+    scores[i] = Truncated((sum + 0.5) * inverse);
+  }
+  return IsExact(bits);
+}
+
+BERTH_VECTOR_CLONES bool LeastOfTwo(const WeightedAmounts& a, const WeightedAmounts& b, size_t rows,
+                                    int64_t* scores) {
+  return ScoreTwo(true, a, b, rows, scores);
+}
+BERTH_VECTOR_CLONES bool MostOfTwo(const WeightedAmounts& a, const WeightedAmounts& b, size_t rows,
+                                   int64_t* scores) {
+  return ScoreTwo(false, a, b, rows, scores);
 }
 
 }  // namespace
@@ -209,23 +250,39 @@ template <ResourceScorer::Type type>
 bool ResourceScorer::ScoreBlock(absl::Span<const Columns> columns, absl::Span<const NodeRow> rows,
                                 absl::Span<int64_t> scores) const {
   constexpr bool kHasShape = type == Type::kRequestedToCapacityRatio;
+  constexpr bool kLeast = type == Type::kLeastAllocated;
   const RowBlock block(rows);
   const size_t size = block.size();
+  const auto is_exact = [](const Columns& c) {
+    return c.pod_request >= 0 && c.pod_request < kExactAmounts;
+  };
+  if (!kHasShape && columns.size() == 2) {
+    const auto& [a, b] = std::pair(columns[0], columns[1]);
+    if (!is_exact(a) || !is_exact(b) || a.weight + b.weight == 0) return false;
+    const BlockAmounts of_a(block, a.requested, a.allocatable);
+    const BlockAmounts of_b(block, b.requested, b.allocatable);
+    BlockScores out(block, scores);
+    const WeightedAmounts first = {of_a, static_cast<double>(a.pod_request),
+                                   static_cast<double>(a.weight)};
+    const WeightedAmounts second = {of_b, static_cast<double>(b.pod_request),
+                                    static_cast<double>(b.weight)};
+    return kLeast ? LeastOfTwo(first, second, size, out.values())
+                  : MostOfTwo(first, second, size, out.values());
+  }
   double sums[kRowBlock] = {};
   double weights_of_rows[kRowBlock];  // with a shape
   if (kHasShape) std::fill_n(weights_of_rows, size, 0);
   double weights = 0;
   for (const Columns& c : columns) {
     const BlockAmounts amounts(block, c.requested, c.allocatable);
-    if (c.pod_request < 0 || c.pod_request >= kExactAmounts) return false;
+    if (!is_exact(c)) return false;
     const double weight = static_cast<double>(c.weight);
     const double pod_request = static_cast<double>(c.pod_request);
     if constexpr (kHasShape) {
       if (!AreExact(amounts, size)) return false;
       AddShapedScores(score_at_.data(), amounts, pod_request, weight, size, sums, weights_of_rows);
     } else {
-      const bool least = type == Type::kLeastAllocated;
-      if (!AddScores(least, amounts, pod_request, weight, size, sums)) return false;
+      if (!AddScores(kLeast, amounts, pod_request, weight, size, sums)) return false;
     }
     weights += weight;
   }

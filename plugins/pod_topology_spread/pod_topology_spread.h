@@ -63,6 +63,7 @@ class PodTopologySpread final : public Plugin,
                                         const NodeTable& nodes,
                                         std::vector<DomainSum>& sums) override;
   void SetFeasible(CycleState& state, const EquivalentNodes& feasible) override;
+  Feasible ScoresDependOn(const CycleState& state) const override;
   // The matching pods in the node's domains, those of small topologies weighing less.
   absl::StatusOr<int64_t> Score(const CycleState& state, const PodInfo& pod,
                                 const NodeInfo& node) const override;

@@ -128,6 +128,27 @@ BERTH_VECTOR_CLONES void NormalizeAll(int64_t* scores, size_t size) {
   }
 }
 
+// The scores by one constraint. False, and nothing done, if it is not one of those that are scored
+// faster together: where all nodes have the label, and domains are fewer than the nodes asked
+// about.
+bool ScoreByOne(const SpreadShares& shares, absl::Span<const NodeRow> rows,
+                absl::Span<int64_t> scores) {
+  const LabelColumn& column = *shares.column;
+  const std::optional<uint32_t> none = column.Find(LabelValue{});
+  if (none.has_value() && column.row_count(*none) > 0) return false;
+  if (shares.by_host) {
+    for (size_t k = 0; k < rows.size(); ++k) scores[k] = Round(shares.Of(shares.counts[rows[k]]));
+    return true;
+  }
+  if (column.values().size() > rows.size()) return false;
+  std::vector<int64_t> of_domains(column.values().size());
+  for (size_t i = 0; i < of_domains.size(); ++i) {
+    of_domains[i] = Round(shares.OfDomain(static_cast<uint32_t>(i)));
+  }
+  for (size_t k = 0; k < rows.size(); ++k) scores[k] = of_domains[column.index(rows[k])];
+  return true;
+}
+
 }  // namespace
 
 Status PodTopologySpread::PreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
@@ -196,6 +217,14 @@ void PodTopologySpread::SetFeasible(CycleState& state, const EquivalentNodes& fe
   }
 }
 
+// Hosts weigh by how many are scored. A node that is not scored must not stand for its domain.
+DomainScorer::Feasible PodTopologySpread::ScoresDependOn(const CycleState& state) const {
+  const SpreadScoreState* const s = state.Find(kScoreState);
+  const bool on_nodes = s == nullptr || s->ignores_some ||
+                        absl::c_any_of(s->shares, [](const auto& of) { return of.by_host; });
+  return on_nodes ? Feasible::kNodes : Feasible::kDomains;
+}
+
 absl::StatusOr<int64_t> PodTopologySpread::Score(const CycleState& state, const PodInfo& pod,
                                                  const NodeInfo& node) const {
   const absl::StatusOr<const SpreadScoreState*> read = state.Read(kScoreState);
@@ -224,6 +253,9 @@ absl::Status PodTopologySpread::ScoreNodes(const CycleState& state, const PodInf
   const absl::StatusOr<const SpreadScoreState*> read = state.Read(kScoreState);
   if (!read.ok()) return read.status();
   const SpreadScoreState* const s = *read;
+  if (s->shares.size() == 1 && ScoreByOne(s->shares.front(), rows, scores)) {
+    return absl::OkStatus();
+  }
   for (size_t k = 0; k < rows.size(); ++k) {
     const NodeRow row = rows[k];
     double score = 0;

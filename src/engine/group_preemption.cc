@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "berth/preemption/lost_work.h"
 #include "berth/preemption/preemption.h"
 #include "engine/group_classes.h"
 #include "engine/group_preemption_draft.h"
@@ -165,7 +166,8 @@ bool GroupPreemption::Draft::HasEnded(const GroupMembers& group) const {
           spec->disruption_mode == DisruptionMode::kAll || !spec->subgroups.empty());
 }
 
-// As KEP-5710: higher priority first, then groups, larger ones first, then the earlier start.
+// As KEP-5710, but for the work that would be lost: higher priority first, then who would lose more
+// GPU time, then groups, larger ones first, then the earlier start.
 std::vector<std::vector<GroupPreemption::Draft::Victim*>>
 GroupPreemption::Draft::UnitsByImportance() {
   // The members of a group that does not run any more go or stay together.
@@ -185,13 +187,26 @@ GroupPreemption::Draft::UnitsByImportance() {
     });
     units.push_back(std::move(victims));
   }
-  absl::c_stable_sort(units, [](const auto& a, const auto& b) {
-    const PodInfo& first = *a.front()->pod;
-    const PodInfo& second = *b.front()->pod;
+  struct Ranked {
+    LostWork lost = 0;
+    std::vector<Victim*> unit;
+  };
+  std::vector<Ranked> ranked;
+  for (std::vector<Victim*>& unit : units) {
+    LostWork lost = 0;
+    for (const Victim* victim : unit) lost += LostWorkOf(*victim->pod, request_.now);
+    ranked.push_back({lost, std::move(unit)});
+  }
+  absl::c_stable_sort(ranked, [](const Ranked& a, const Ranked& b) {
+    const PodInfo& first = *a.unit.front()->pod;
+    const PodInfo& second = *b.unit.front()->pod;
     if (first.priority() != second.priority()) return first.priority() > second.priority();
-    if (a.size() != b.size()) return a.size() > b.size();
+    if (a.lost != b.lost) return a.lost > b.lost;
+    if (a.unit.size() != b.unit.size()) return a.unit.size() > b.unit.size();
     return MoreImportantPod(first, second);
   });
+  units.clear();
+  for (Ranked& next : ranked) units.push_back(std::move(next.unit));
   return units;
 }
 

@@ -3,6 +3,7 @@
 #include "framework/score_runner.h"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -24,6 +25,7 @@ constexpr PluginPoint kNormalizeScores{
     "running Normalize on Score plugins: plugin \"$0\" failed with: $1"};
 constexpr PluginPoint kPreScoreDomains{"PreScoreDomains", Codes(Code::kSkip),
                                        "running PreScoreDomains of plugin \"$0\": $1"};
+constexpr absl::string_view kScoresDependOn = "ScoresDependOn";
 constexpr PluginPoint kSetFeasible{"SetFeasible", Codes(),
                                    "running SetFeasible of plugin \"$0\": $1"};
 
@@ -144,14 +146,18 @@ bool ScoreRunner::SetFeasible(CycleState& state, const EquivalentNodes& feasible
   return true;
 }
 
-bool ScoreRunner::ScoresDependOnFeasible(const CycleState& state) const {
+DomainScorer::Feasible ScoreRunner::ScoresDependOn(const CycleState& state) const {
+  auto most = DomainScorer::Feasible::kNothing;
   for (size_t i = 0; i < plugins_.pre_score.size(); ++i) {
-    if ((state.skips().score & MaskOf(plugins_.pre_score[i])) == 0 &&
-        plugins_.domain_scorers[i]->ScoresDependOnFeasible()) {
-      return true;
-    }
+    const Hook<PreScorePlugin>& hook = plugins_.pre_score[i];
+    if ((state.skips().score & MaskOf(hook)) != 0) continue;
+    auto needed = DomainScorer::Feasible::kNodes;
+    // One that throws is told all.
+    plugins_.calls.GuardedVoid(kScoresDependOn, hook.name,
+                               [&] { needed = plugins_.domain_scorers[i]->ScoresDependOn(state); });
+    most = std::max(most, needed);
   }
-  return false;
+  return most;
 }
 
 // kube-scheduler runs each phase for all plugins before the next one. One plugin after the other
@@ -164,32 +170,35 @@ Status ScoreRunner::RunScore(const CycleState& state, const PodInfo& pod, const 
   std::fill(totals.begin(), totals.end(), 0);
   if (by_plugin != nullptr) by_plugin->clear();
   if (rows.empty()) return Status::Success();
+  scores_.assign(rows.size(), 0);
   int64_t of_all = 0;
   CallTimer timer(plugins_.fault_log);
   for (const Hook<ScorePlugin>& hook : plugins_.score) {
     if (state.skips().score & MaskOf(hook)) continue;
     timer.Start();
     const std::optional<int64_t> uniform = UniformScore(hook, state, pod, nodes);
-    // A plugin that forgets a row must not see another's score.
-    scores_.assign(uniform.has_value() ? 1 : rows.size(), uniform.value_or(0));
+    const size_t size = uniform.has_value() ? 1 : rows.size();
+    const absl::Span<int64_t> scores = absl::MakeSpan(scores_).first(size);
     Status status;
-    if (!uniform.has_value()) {
-      status = RunScorePlugin(hook, state, pod, nodes, rows, absl::MakeSpan(scores_));
+    if (uniform.has_value()) {
+      scores.front() = *uniform;
+    } else {
+      status = RunScorePlugin(hook, state, pod, nodes, rows, scores);
     }
     timer.Lap(hook.name, kScore.name);
     if (!status.ok()) return status;
     timer.Start();
-    status = Normalize(hook, state, pod, rows.first(scores_.size()), absl::MakeSpan(scores_));
+    status = Normalize(hook, state, pod, rows.first(size), scores);
     timer.Lap(hook.name, kNormalizeScores.name);
     if (!status.ok()) return status;
-    if (uniform.has_value()) {
-      if (!AddScores(hook, scores_, absl::MakeSpan(&of_all, 1))) return CheckScores(hook, scores_);
-    } else {
-      if (!AddScores(hook, scores_, totals)) return CheckScores(hook, scores_);
+    if (by_plugin != nullptr) {
+      by_plugin->push_back({hook.name, {scores.begin(), scores.end()}});
+      by_plugin->back().weighted.resize(rows.size(), scores.front());
+    }
+    if (!AddScores(hook, scores, uniform.has_value() ? absl::MakeSpan(&of_all, 1) : totals)) {
+      return CheckScores(hook, scores);
     }
     if (by_plugin == nullptr) continue;
-    scores_.resize(rows.size(), scores_.front());
-    by_plugin->push_back({hook.name, scores_});
     for (int64_t& score : by_plugin->back().weighted) score *= ScoreFactor(hook);
   }
   for (int64_t& total : totals) total += of_all;
@@ -231,9 +240,18 @@ Status ScoreRunner::RunNormalizeScores(const Hook<ScorePlugin>& hook, const Cycl
   return status.ok() ? CheckScores(hook, scores) : status;
 }
 
-bool ScoreRunner::AddScores(const Hook<ScorePlugin>& hook, absl::Span<const int64_t> scores,
+bool ScoreRunner::AddScores(const Hook<ScorePlugin>& hook, absl::Span<int64_t> scores,
                             absl::Span<int64_t> totals) const {
-  return AddInRange(scores, kMaxNodeScore * hook.resolution, ScoreFactor(hook), totals.data());
+  constexpr size_t kBlock = 512;  // which the processor still has at hand when it is set to 0
+  for (; !scores.empty(); scores.remove_prefix(std::min(kBlock, scores.size()))) {
+    const absl::Span<int64_t> block = scores.first(std::min(kBlock, scores.size()));
+    const size_t begin = totals.size() - scores.size();
+    if (!AddInRange(block, kMaxNodeScore * hook.resolution, ScoreFactor(hook), &totals[begin])) {
+      return false;
+    }
+    std::memset(block.data(), 0, block.size() * sizeof(int64_t));
+  }
+  return true;
 }
 
 Status ScoreRunner::CheckScores(const Hook<ScorePlugin>& hook,

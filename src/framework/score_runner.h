@@ -37,9 +37,9 @@ class ScoreRunner {
   bool RunPreScoreDomains(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                           PluginMask only, std::vector<DomainSum>& sums) const;
   bool SetFeasible(CycleState& state, const EquivalentNodes& feasible) const;
-  // After RunPreScoreDomains(): whether one of the plugins that score has yet to learn which nodes
-  // are feasible.
-  bool ScoresDependOnFeasible(const CycleState& state) const;
+  // After RunPreScoreDomains(): what the plugins that score have yet to learn of the feasible
+  // nodes.
+  DomainScorer::Feasible ScoresDependOn(const CycleState& state) const;
 
   // totals[i] is the weighted total of rows[i], in steps of 1/score_resolution() point;
   // `by_plugin`, if not null, gets every plugin's share.
@@ -61,9 +61,10 @@ class ScoreRunner {
   // The same without a look at the range.
   Status Normalize(const Hook<ScorePlugin>& hook, const CycleState& state, const PodInfo& pod,
                    absl::Span<const NodeRow> rows, absl::Span<int64_t> scores) const;
-  // Adds a plugin's points, times ScoreFactor(), to `totals`. False if one is out of range: then
-  // the totals are worth nothing.
-  bool AddScores(const Hook<ScorePlugin>& hook, absl::Span<const int64_t> scores,
+  // Adds a plugin's points, times ScoreFactor(), to `totals`, and sets them to 0 for the next
+  // plugin: one that forgets a row must not see another's score. False if one is out of range: then
+  // the totals are worth nothing, and that score is left.
+  bool AddScores(const Hook<ScorePlugin>& hook, absl::Span<int64_t> scores,
                  absl::Span<int64_t> totals) const;
   // Error if one of a plugin's points is out of range.
   Status CheckScores(const Hook<ScorePlugin>& hook, absl::Span<const int64_t> scores) const;

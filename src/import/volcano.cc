@@ -25,6 +25,10 @@ class VolcanoImporter {
       parents_.insert(TextOf(queue->spec().Find("parent")));
       if (queue->name == kVolcanoRoot) continue;
       has_deserved_ |= queue->spec().Find("deserved").size() > 0;
+      for (const Value named :
+           {queue->spec().Find("capability"), queue->spec().Find("guarantee").Find("resource")}) {
+        for (const Value::Item amount : named.items()) lines_.insert(std::string(amount.key));
+      }
     }
     for (const SourceObject* queue : queues_) {
       queue->name == kVolcanoRoot ? ReadRoot(*queue) : ReadQueue(*queue);
@@ -125,12 +129,17 @@ class VolcanoImporter {
     }
     quota.priority =
         ReadInteger(spec.Find("priority"), "spec.priority", quota.from, problems).value_or(0);
-    if (!has_deserved_) quota.reclaim_strategy = "FairShare";
+    if (has_deserved_) return;
+    quota.reclaim_strategy = "FairShare";
+    // Weights share what somebody names.
+    for (const std::string& line : lines_) quota.min.try_emplace(line, Quantity());
+    quota.Note("min", "proportion shares all that there is; here name in min what else is to be");
   }
 
   const std::vector<const SourceObject*> queues_;
   Imported& imported_;
-  std::set<std::string> parents_;  // names of queues that others are below
+  std::set<std::string> parents_;                    // names of queues that others are below
+  std::set<std::string> lines_ = {"cpu", "memory"};  // and what else is named
   bool has_deserved_ = false;
 };
 

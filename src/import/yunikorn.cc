@@ -29,10 +29,12 @@ class YuniKornImporter {
     }
     if (all.empty()) return;
     imported_.remarks.push_back(
-        "YuniKorn: a pod there takes back only from pods of no higher priority, and after "
-        "preemption.delay; here a queue within its guarantee takes back at once from pods of any "
-        "priority. Queues without a guarantee there even out what they use; here only "
-        "reclaim.strategy FairShare does. Queues that it makes while it runs are not there: give "
+        "YuniKorn: a pod there takes back after preemption.delay; here a queue within its "
+        "guarantee does at once. Queues without a guarantee, where none beside or above them has "
+        "one, even out what they use, which is reclaim.strategy FairShare. Pods that ask not to be "
+        "preempted, by the annotation yunikorn.apache.org/allow-preemption of their "
+        "PriorityClass, are not spared here. Queues that it makes while it runs are not there: "
+        "give "
         "each a ClusterQuota. A queue is named by the label queue of a pod; the annotation "
         "yunikorn.apache.org/queue is not read.");
   }
@@ -78,7 +80,7 @@ class YuniKornImporter {
     ReadQueues(has_root ? ListOf(queues.elements()[0].Find("queues"), "queues",
                                  "YuniKorn queue root", imported_.problems)
                         : queues,
-               std::string(kYuniKornRoot), 0);
+               std::string(kYuniKornRoot), 0, Guarantees::kNone);
   }
 
   // Rules are tried in their order; of these only what is known without the user is read.
@@ -103,11 +105,16 @@ class YuniKornImporter {
         absl::StrCat("YuniKorn placement rule ", Show(rule), " is left out: label the pods"));
   }
 
-  void ReadQueues(Value queues, const std::string& above, int level) {
-    for (const Value queue : queues.elements()) ReadQueue(queue, above, level);
+  // Whether a queue or one above it, or one beside these, has one.
+  enum class Guarantees { kNone, kSome };
+  void ReadQueues(Value queues, const std::string& above, int level, Guarantees guarantees) {
+    for (const Value queue : queues.elements()) {
+      if (queue.Find("resources").Find("guaranteed").size() > 0) guarantees = Guarantees::kSome;
+    }
+    for (const Value queue : queues.elements()) ReadQueue(queue, above, level, guarantees);
   }
 
-  void ReadQueue(Value value, const std::string& above, int level) {
+  void ReadQueue(Value value, const std::string& above, int level, Guarantees guarantees) {
     Problems& problems = imported_.problems;
     const std::string own =
         NameOf(value.Find("name"), "name", absl::StrCat("YuniKorn queue below ", above), problems);
@@ -144,6 +151,8 @@ class YuniKornImporter {
                             problems, "vcore");
     quota.max = ReadAmounts(resources.Find("max"), "resources.max", quota.from, problems, "vcore");
     NoteUnread(resources, "resources.", {"guaranteed", "max"}, quota.notes);
+    if (is_leaf) quota.reclaim_victims = "NotHigherPriority";
+    if (is_leaf && guarantees == Guarantees::kNone) quota.reclaim_strategy = "FairShare";
     if (!preempts_) {
       quota.reclaim_strategy = quota.preemption = "Never";
       quota.Note("reclaim", "preemption is not enabled in its partition");
@@ -159,7 +168,7 @@ class YuniKornImporter {
                {"name", "parent", "queues", "resources", "properties", "submitacl", "adminacl"},
                quota.notes);
     imported_.quotas.push_back(std::move(quota));
-    ReadQueues(below, path, level + 1);
+    ReadQueues(below, path, level + 1, guarantees);
   }
 
   void SelectPods(const std::string& path, const std::string& above, const std::string& own,
@@ -189,7 +198,8 @@ class YuniKornImporter {
           quota.Note(
               "priority",
               "priority.offset is added to pods' priorities there; here siblings with more have "
-              "what is to spare first, whatever the pods' are");
+              "what is to spare first, whatever the pods' are, and what a pod may take back "
+              "depends on the sum");
         }
       } else if (property.key == "preemption.policy" && text == "fence") {
         quota.fence = "Out";

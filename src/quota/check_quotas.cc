@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "berth/quota/quota_spec.h"
@@ -85,12 +86,16 @@ void CheckAmounts(const QuotaTree& tree, const QuotaAmounts& capacity, Problems&
                            ", more than its parent ", spec.name, " may have, ", Text(line, *max)));
         }
       }
-      const std::optional<int64_t> min = spec.min.Find(line);
-      if (min.has_value() && of_children > *min) {
+      // Of two bounds the one that is hard.
+      for (const auto& [field, amounts] :
+           {std::pair{"spec.max", &spec.max}, std::pair{"spec.min", &spec.min}}) {
+        const std::optional<int64_t> bound = amounts->Find(line);
+        if (!bound.has_value() || of_children <= *bound) continue;
         problems.AddWarning(
             spec.where, spec.subject(),
             absl::StrCat("the quotas below it are guaranteed ", Text(line, of_children), " ",
-                         line.ToString(), ", more than its spec.min, ", Text(line, *min)));
+                         line.ToString(), ", more than its ", field, ", ", Text(line, *bound)));
+        break;
       }
     }
   }

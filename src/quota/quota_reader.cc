@@ -50,8 +50,10 @@ struct Word {
 constexpr Word<ReclaimStrategy> kStrategies[] = {{"Guarantee", ReclaimStrategy::kGuarantee},
                                                  {"FairShare", ReclaimStrategy::kFairShare},
                                                  {"Never", ReclaimStrategy::kNever}};
-constexpr Word<ReclaimVictims> kVictims[] = {{"Any", ReclaimVictims::kAny},
-                                             {"LowerPriority", ReclaimVictims::kLowerPriority}};
+constexpr Word<ReclaimVictims> kVictims[] = {
+    {"Any", ReclaimVictims::kAny},
+    {"LowerPriority", ReclaimVictims::kLowerPriority},
+    {"NotHigherPriority", ReclaimVictims::kNotHigherPriority}};
 constexpr Word<QuotaPreemption> kPreemptions[] = {
     {"LowerPriority", QuotaPreemption::kLowerPriority},
     {"LowerOrNewerEqualPriority", QuotaPreemption::kLowerOrNewerEqualPriority},

@@ -39,7 +39,7 @@ QuotaTree::QuotaTree(std::vector<QuotaSpec> specs) : specs_(std::move(specs)) {
   LinkParents();
   const size_t cells = specs_.size() * lines_.size();
   for (auto* amounts : {&guarantee_, &most_, &pool_, &local_, &max_, &borrowing_limit_, &used_,
-                        &bubbled_, &own_, &wanted_}) {
+                        &bubbled_, &own_, &wanted_, &needs_}) {
     amounts->assign(cells, 0);
   }
   concerns_.assign(cells, false);
@@ -163,8 +163,10 @@ void QuotaTree::Reckon(int line) {
     borrowing_limit_[at] = OrUnlimited(spec.borrowing_limit.Find(of));
     most_[at] = std::min(max_[at], guarantee_[at] + borrowing_limit_[at]);
     bubbled_[at] = own_[at];
+    needs_[at] = own_[at] + wanted_[at];
     for (const QuotaId child : children_[quota]) {
       bubbled_[at] += std::max<__int128>(0, bubbled_[At(child, line)] - local_[At(child, line)]);
+      needs_[at] += Takes(child, line) - wanted_[At(child, line)];
     }
   }
 }
@@ -203,6 +205,7 @@ void QuotaTree::Move(QuotaId quota, const LineAmounts& amounts, int sign) {
   for (QuotaId at = quota; at != -1; at = parents_[at]) ++charges_[at];
   for (const auto& [line, amount] : amounts) {
     own_[At(quota, line)] += __int128{sign} * amount;
+    MoveNeeds(quota, line, __int128{sign} * amount);
     __int128 more = __int128{sign} * amount;  // of what `above` has to give
     for (QuotaId above = quota; above != -1; above = parents_[above]) {
       const size_t at = At(above, line);
@@ -216,29 +219,23 @@ void QuotaTree::Move(QuotaId quota, const LineAmounts& amounts, int sign) {
   }
 }
 
-__int128 QuotaTree::AvailableFrom(QuotaId quota, int line, __int128 of_parent) const {
-  const size_t at = At(quota, line);
-  if (quota == kCluster) return pool_[at] - bubbled_[at];
-  const __int128 kept = std::max<__int128>(0, local_[at] - bubbled_[at]);
-  __int128 borrowable = of_parent;
-  if (borrowing_limit_[at] < kUnlimited) {
-    const __int128 used_of_parent = std::max<__int128>(0, bubbled_[at] - local_[at]);
-    borrowable =
-        std::min(borrowable, pool_[at] - local_[at] - used_of_parent + borrowing_limit_[at]);
-  }
-  // What is never lent stays, however much is missing above.
-  const __int128 both = kept > 0 ? kept + std::max<__int128>(0, borrowable) : borrowable;
-  return std::min(both, max_[at] - used_[at]);
-}
-
+// Kueue resource_node.go: available(), where min and max are one bound: max - min is what may be
+// borrowed at most.
 __int128 QuotaTree::Available(QuotaId quota, int line) const {
   absl::InlinedVector<QuotaId, 8> path;
-  for (QuotaId above = quota; above != -1; above = parents_[above]) path.push_back(above);
-  __int128 available = 0;
+  for (QuotaId above = quota; above != kCluster; above = parents_[above]) path.push_back(above);
+  __int128 available = pool_[At(kCluster, line)] - bubbled_[At(kCluster, line)];
+  __int128 left = kUnlimited * 2;  // until somebody has all he may have
   for (auto next = path.rbegin(); next != path.rend(); ++next) {
-    available = AvailableFrom(*next, line, available);
+    const size_t at = At(*next, line);
+    const __int128 kept = std::max<__int128>(0, local_[at] - bubbled_[at]);
+    const __int128 borrowable =
+        std::min(available, most_[at] - reserved(*next, line) - std::max(local_[at], bubbled_[at]));
+    // What is never lent stays, however much is missing above.
+    available = kept > 0 ? kept + std::max<__int128>(0, borrowable) : borrowable;
+    left = std::min(left, most_[at] - used_[at]);
   }
-  return available;
+  return std::min(available, left);
 }
 
 std::optional<QuotaTree::Shortage> QuotaTree::FindShortage(QuotaId quota,
@@ -246,19 +243,20 @@ std::optional<QuotaTree::Shortage> QuotaTree::FindShortage(QuotaId quota,
   for (const auto& [line, amount] : amounts) {
     if (amount <= 0 || !Concerns(quota, line) || Available(quota, line) >= amount) continue;
     using Kind = Shortage::Kind;
+    __int128 of_above = amount;  // what `above` has to give of it
     for (QuotaId above = quota; above != kCluster; above = parents_[above]) {
       const size_t at = At(above, line);
-      if (used_[at] + amount > max_[at]) {
-        return Shortage{Kind::kMax, above, line, amount, used_[at], max_[at]};
+      const bool by_max = max_[at] <= most_[at];
+      Shortage shortage{
+          by_max ? Kind::kMax : Kind::kBorrowingLimit, above, line, amount, used_[at], most_[at]};
+      if (used_[at] + amount > most_[at]) return shortage;
+      const __int128 passed_on =
+          std::max<__int128>(0, of_above - std::max<__int128>(0, local_[at] - bubbled_[at]));
+      if (passed_on > 0 && bubbled_[at] + of_above + reserved(above, line) > most_[at]) {
+        shortage.kept = bubbled_[at] + reserved(above, line) - used_[at];
+        return shortage;
       }
-      if (used_[at] + amount > guarantee_[at] + borrowing_limit_[at]) {
-        return Shortage{Kind::kBorrowingLimit,
-                        above,
-                        line,
-                        amount,
-                        used_[at],
-                        guarantee_[at] + borrowing_limit_[at]};
-      }
+      of_above = passed_on;
     }
     const size_t at = At(kCluster, line);
     return Shortage{Kind::kBorrowed, kCluster, line, amount, bubbled_[at], pool_[at]};
@@ -269,7 +267,11 @@ std::optional<QuotaTree::Shortage> QuotaTree::FindShortage(QuotaId quota,
 std::string QuotaTree::ToString(const Shortage& shortage) const {
   const QuotaLine& line = lines_[shortage.line];
   const auto text = [&](__int128 amount) { return line.QuantityOf(Clamp(amount)).ToString(); };
-  const std::string needed = absl::StrCat("; needs ", text(shortage.needed));
+  const std::string needed =
+      absl::StrCat(shortage.kept > 0 ? absl::StrCat(", and keeps ", text(shortage.kept),
+                                                    " for quotas below it that do not lend")
+                                     : "",
+                   "; needs ", text(shortage.needed));
   switch (shortage.kind) {
     case Shortage::Kind::kMax:
       return absl::StrCat(specs_[shortage.quota].subject(), " uses ", text(shortage.used),
@@ -292,6 +294,20 @@ void QuotaTree::MoveWanted(QuotaId quota, const LineAmounts& amounts, int sign) 
     for (QuotaId above = quota; above != -1; above = parents_[above]) {
       wanted_[At(above, line)] += __int128{sign} * amount;
     }
+    MoveNeeds(quota, line, __int128{sign} * amount);
+  }
+}
+
+__int128 QuotaTree::Takes(QuotaId quota, int line) const {
+  const size_t at = At(quota, line);
+  return std::min(most_[at], std::max(needs_[at], local_[at] + reserved(quota, line)));
+}
+
+void QuotaTree::MoveNeeds(QuotaId quota, int line, __int128 more) {
+  for (QuotaId above = quota; above != kCluster && more != 0; above = parents_[above]) {
+    const __int128 before = Takes(above, line);
+    needs_[At(above, line)] += more;
+    more = Takes(above, line) - before;
   }
 }
 
@@ -302,7 +318,7 @@ std::vector<__int128> QuotaTree::Divide(QuotaId above, int line, __int128 total)
   for (const QuotaId sibling : children_[above]) {
     const size_t at = At(sibling, line);
     claims.push_back({.guarantee = guarantee_[at],
-                      .wanted = std::min(most_[at], used_[at] + wanted_[at]),
+                      .wanted = Takes(sibling, line),
                       .weight = WeightOf(sibling, line),
                       .priority = specs_[sibling].priority,
                       .history_millionths = HistoryOf(sibling, line)});

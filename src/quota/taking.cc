@@ -166,6 +166,14 @@ QuotaId TakingRule::FenceBetween(QuotaId taker, QuotaId holder,
   return out != QuotaTree::kCluster ? out : first(holder, QuotaFence::kIn);
 }
 
+// A pod's priority with those of the quotas above it, up to below the ancestor. YuniKorn
+// priority.offset.
+int64_t TakingRule::PriorityBelow(QuotaId ancestor, QuotaId quota, int32_t of_pod) const {
+  int64_t priority = of_pod;
+  for (; quota != ancestor; quota = tree_.parent(quota)) priority += tree_.spec(quota).priority;
+  return priority;
+}
+
 // The quota `from`, or the nearest above it that says so, counts. KAI min-runtime: the quota just
 // below the lowest common ancestor, on the holder's side.
 TakingVerdict TakingRule::UnlessTooSoon(const QuotaHolder& holder, QuotaId from,
@@ -246,6 +254,11 @@ TakingVerdict TakingRule::MayTake(const QuotaTaker& taker, const QuotaHolder& ho
   const QuotaId fence = FenceBetween(taker.quota, holder.quota, branches);
   if (fence != QuotaTree::kCluster) return no(Taking::kFenced, fence);
   if (spec.victims == ReclaimVictims::kLowerPriority && holder.priority >= taker.priority) {
+    return no(Taking::kNotLower);
+  }
+  if (spec.victims == ReclaimVictims::kNotHigherPriority &&
+      PriorityBelow(branches.ancestor, holder.quota, holder.priority) >
+          PriorityBelow(branches.ancestor, taker.quota, taker.priority)) {
     return no(Taking::kNotLower);
   }
   TakingVerdict why;

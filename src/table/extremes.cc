@@ -22,4 +22,17 @@ BERTH_VECTOR_CLONES Extremes ExtremesOf(absl::Span<const int64_t> numbers) {
   return {min, max};
 }
 
+BERTH_VECTOR_CLONES void FindMaxima(absl::Span<const int64_t> numbers, size_t length,
+                                    absl::Span<int64_t> maxima) {
+  const int64_t* const number = numbers.data();
+  const size_t size = numbers.size();
+  for (size_t part = 0; part < maxima.size(); ++part) {
+    const size_t begin = part * length;
+    const size_t end = begin + length < size ? begin + length : size;
+    int64_t max = number[begin];
+    for (size_t i = begin; i < end; ++i) max = number[i] > max ? number[i] : max;
+    maxima[part] = max;
+  }
+}
+
 }  // namespace berth

@@ -3,6 +3,7 @@
 #ifndef BERTH_SRC_TABLE_EXTREMES_H_
 #define BERTH_SRC_TABLE_EXTREMES_H_
 
+#include <cstddef>
 #include <cstdint>
 
 #include "absl/types/span.h"
@@ -15,6 +16,10 @@ struct Extremes {
 
 // The extremes of at least one number.
 Extremes ExtremesOf(absl::Span<const int64_t> numbers);
+
+// maxima[i] becomes the maximum of the i-th `length` numbers; the last may be of fewer. There are
+// as many maxima as that makes.
+void FindMaxima(absl::Span<const int64_t> numbers, size_t length, absl::Span<int64_t> maxima);
 
 }  // namespace berth
 

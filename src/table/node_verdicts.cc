@@ -23,6 +23,20 @@ void ForEachBlock(absl::Span<const NodeRow> rows, Visit visit) {
   }
 }
 
+// Notes `plugin` as the rejector of the rows that are not feasible any more, and copies the others
+// to `kept`, which may be the beginning of `rows`. Returns the end of them. Pointers, and no
+// members: a byte that is stored could be part of any of these.
+NodeRow* KeepFeasible(absl::Span<const NodeRow> rows, const Code* codes, uint8_t plugin,
+                      uint8_t* rejectors, NodeRow* kept) {
+  for (const NodeRow row : rows) {
+    const bool feasible = codes[row] == Code::kSuccess;
+    rejectors[row] = feasible ? NodeVerdicts::kNoRejector : plugin;
+    *kept = row;
+    kept += feasible ? 1 : 0;
+  }
+  return kept;
+}
+
 }  // namespace
 
 void NodeVerdicts::Reset(int rows) {
@@ -79,12 +93,7 @@ void NodeVerdicts::EndPlugin(uint8_t plugin) {
       std::fill_n(rejectors_.begin() + first, block.size(), plugin);
       return;
     }
-    for (const NodeRow row : block) {
-      const bool feasible = codes_[row] == Code::kSuccess;
-      rejectors_[row] = feasible ? kNoRejector : plugin;
-      *kept = row;
-      kept += feasible;
-    }
+    kept = KeepFeasible(block, codes_.data(), plugin, rejectors_.data(), kept);
   });
   candidates_.resize(kept - candidates_.data());
 }
@@ -97,10 +106,11 @@ void NodeVerdicts::AppendFeasible(absl::Span<const NodeRow> rows,
       return;
     const size_t before = feasible.size();
     feasible.resize(before + block.size());
+    const uint8_t* const rejectors = rejectors_.data();
     NodeRow* next = feasible.data() + before;
     for (const NodeRow row : block) {
       *next = row;
-      next += rejectors_[row] == kNoRejector;
+      next += rejectors[row] == kNoRejector ? 1 : 0;
     }
     feasible.resize(next - feasible.data());
   });

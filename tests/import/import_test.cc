@@ -90,7 +90,7 @@ TEST(Import, ExamplesBecomeWhatIsExpected) {
     EXPECT_EQ(result.yaml, ReadFile(expected));
     ++examples;
   }
-  EXPECT_GE(examples, 9);
+  EXPECT_GE(examples, 25);
 }
 
 constexpr absl::string_view kQueue = R"(
@@ -329,6 +329,49 @@ spec: {min: {cpu: 2}, max: {cpu: 1}}
   EXPECT_THAT(Find(back, "kube-system/b").namespaces, IsEmpty());
   EXPECT_THAT(result.yaml, HasSubstr("its parent nobody is not in the files"));
   EXPECT_EQ(Of(Find(back, "kube-system/b").min, "cpu"), "1");
+}
+
+// Its documentation, "WebHook Verify" 1: the server refuses the child.
+TEST(ImportKoordinator, ChildrenAboveTheirParentAreToldOf) {
+  const ImportResult result = Import(R"(
+apiVersion: scheduling.sigs.k8s.io/v1alpha1
+kind: ElasticQuota
+metadata:
+  name: quota-parent-example
+  namespace: default
+  labels:
+    quota.scheduling.koordinator.sh/is-parent: true
+spec:
+  max:
+    cpu: 40
+    memory: 40Gi
+  min:
+    cpu: 10
+    memory: 20Mi
+---
+apiVersion: scheduling.sigs.k8s.io/v1alpha1
+kind: ElasticQuota
+metadata:
+  name: quota-example
+  namespace: default
+  labels:
+    quota.scheduling.koordinator.sh/is-parent: false
+    quota.scheduling.koordinator.sh/parent: "quota-parent-example"
+spec:
+  max:
+    cpu: 40
+    memory: 40Gi
+  min:
+    cpu: 20
+    memory: 20Mi
+)");
+  ASSERT_TRUE(result.problems.ok()) << result.problems.ToString();
+  const ReadBack back = Validate(result.yaml);
+  Problems problems;
+  CheckQuotas(back.specs, QuotaAmounts(), problems);
+  EXPECT_THAT(problems.ToString(),
+              HasSubstr("warning: ElasticQuota default/quota-parent-example: the quotas below it "
+                        "are guaranteed 20 cpu, more than its spec.min, 10"));
 }
 
 TEST(ImportKoordinator, NamesInAListAreQuoted) {

@@ -53,7 +53,8 @@ MAY_INCLUDE = {
     "src/group/": RUNTIME,
     "src/evaluation/": RUNTIME,
     "src/disruption/": RUNTIME,
-    "src/preemption/": RUNTIME + ["disruption/", "group/"],
+    # quota_line.h counts GPUs of any vendor, whole and in part.
+    "src/preemption/": RUNTIME + ["berth/quota/quota_line.h", "disruption/", "group/"],
     "src/search/": RUNTIME,
     "src/engine/": STATE + ["api/group_marks.h", "berth/configuration.h", "berth/scheduler.h", "evaluation/", "search/"],
     "src/cluster/": FRONT_DOOR

@@ -163,7 +163,7 @@ spec: {parent: d}
         "q.yaml:7:1: error: ClusterQuota b: selects the pods of namespace x as ClusterQuota a does",
         "q.yaml:2:1: warning: ClusterQuota a: the quotas below it are guaranteed 10 cpu, more than "
         "its "
-        "spec.min, 9",
+        "spec.max, 8",
         "q.yaml:7:1: warning: ClusterQuota b: spec.max[cpu] is 20, more than its parent a may "
         "have, 8",
         "there is no quota \"nowhere\", its parent",

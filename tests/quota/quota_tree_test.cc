@@ -291,20 +291,47 @@ class PlainTree {
     for (const QuotaId child : tree_.children(quota)) sum += Used(child, own);
     return sum;
   }
-  __int128 Available(QuotaId quota, const std::map<QuotaId, __int128>& own) const {
-    if (quota == 0) return Pool(0) - Bubbled(0, own);
-    const __int128 kept = std::max<__int128>(0, Local(quota) - Bubbled(quota, own));
-    __int128 more = Available(tree_.parent(quota), own);
+  // What the quotas below it have and never lend.
+  __int128 Reserved(QuotaId quota) const {
+    __int128 sum = 0;
+    for (const QuotaId child : tree_.children(quota)) sum += Local(child) + Reserved(child);
+    return sum;
+  }
+  __int128 Most(QuotaId quota) const {
+    __int128 most = QuotaTree::kUnlimited;
+    if (const auto max = tree_.spec(quota).max.Find(kGpus)) most = *max;
     if (const auto limit = tree_.spec(quota).borrowing_limit.Find(kGpus)) {
-      more = std::min(more, Pool(quota) - Local(quota) -
-                                std::max<__int128>(0, Bubbled(quota, own) - Local(quota)) + *limit);
+      most = std::min(most, Guarantee(quota) + *limit);
     }
-    if (kept > 0) more = kept + std::max<__int128>(0, more);
-    const auto max = tree_.spec(quota).max.Find(kGpus);
-    return max.has_value() ? std::min(more, *max - Used(quota, own)) : more;
+    return most;
+  }
+  __int128 Available(QuotaId quota, const std::map<QuotaId, __int128>& own) const {
+    __int128 available = Borrowable(quota, own);
+    for (QuotaId above = quota; above != 0; above = tree_.parent(above)) {
+      available = std::min(available, Most(above) - Used(above, own));
+    }
+    return available;
+  }
+  // The plain sum of what is used and wanted, by no quota more than it may have, nor less than it
+  // keeps.
+  __int128 Takes(QuotaId quota, const std::map<QuotaId, __int128>& asked) const {
+    const auto found = asked.find(quota);
+    __int128 sum = found == asked.end() ? 0 : found->second;
+    for (const QuotaId child : tree_.children(quota)) sum += Takes(child, asked);
+    return std::min(Most(quota), std::max(sum, Local(quota) + Reserved(quota)));
   }
 
  private:
+  __int128 Borrowable(QuotaId quota, const std::map<QuotaId, __int128>& own) const {
+    if (quota == 0) return Pool(0) - Bubbled(0, own);
+    const __int128 bubbled = Bubbled(quota, own), local = Local(quota);
+    const __int128 kept = std::max<__int128>(0, local - bubbled);
+    const __int128 more =
+        std::min(Borrowable(tree_.parent(quota), own),
+                 Most(quota) - Reserved(quota) - std::max<__int128>(local, bubbled));
+    return kept > 0 ? kept + std::max<__int128>(0, more) : more;
+  }
+
   const QuotaTree& tree_;
 };
 
@@ -330,9 +357,21 @@ TEST(QuotaTree, IsTheSumOfItsCharges) {
     // Line 0 of PlainTree is GPUs.
     const int gpus = Line(tree, kGpus);
     std::map<QuotaId, __int128> own;
+    std::map<QuotaId, __int128> wanted;
     std::vector<std::pair<QuotaId, LineAmounts>> charges;
     for (int step = 0; step < 60; ++step) {
       if (below(20) == 0) tree.SetCapacity(gpus, below(100));
+      if (below(4) == 0) {
+        const QuotaId quota = 1 + static_cast<QuotaId>(below(count));
+        const int64_t amount = 1 + below(8);
+        if (below(2) == 0) {
+          tree.Want(quota, {{gpus, amount}});
+          wanted[quota] += amount;
+        } else if (wanted[quota] >= amount) {
+          tree.Unwant(quota, {{gpus, amount}});
+          wanted[quota] -= amount;
+        }
+      }
       if (charges.empty() || below(3) > 0) {
         const LineAmounts amounts = {{gpus, below(30) == 0 ? INT64_MAX : 1 + below(8)}};
         charges.emplace_back(1 + below(count), amounts);
@@ -352,8 +391,179 @@ TEST(QuotaTree, IsTheSumOfItsCharges) {
         ASSERT_TRUE(tree.guarantee(quota, gpus) == plain.Guarantee(quota)) << quota;
         ASSERT_TRUE(tree.Available(quota, gpus) == plain.Available(quota, own)) << quota;
       }
+      // A quota that stands beside no other has as its share what it takes of all there is.
+      const auto top = tree.children(QuotaTree::kCluster);
+      if (top.size() != 1 || !tree.capacity(gpus).has_value()) continue;
+      std::map<QuotaId, __int128> asked = own;
+      for (const auto& [quota, amount] : wanted) asked[quota] += amount;
+      ASSERT_TRUE(tree.ShareOf(top[0], gpus) ==
+                  std::max<__int128>(
+                      0, std::min<__int128>(*tree.capacity(gpus), plain.Takes(top[0], asked))));
     }
   }
+}
+
+// A tree in which nothing contradicts itself: what is promised adds up at every level, and no max
+// is less than a min.
+std::vector<QuotaSpec> SoundTree(std::mt19937& random, int64_t capacity) {
+  const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % n); };
+  std::vector<QuotaSpec> specs;
+  std::map<std::string, int64_t> left = {{"", capacity}};  // to be promised, by name
+  const int count = 2 + static_cast<int>(below(8));
+  for (int i = 0; i < count; ++i) {
+    const std::string name = absl::StrCat("q", i);
+    SpecBuilder spec(name, i == 0 || below(3) == 0 ? "" : absl::StrCat("q", below(i)));
+    int64_t& of_parent = left[spec.spec.parent];
+    const int64_t min = below(of_parent + 1);
+    of_parent -= min;
+    left[name] = min;
+    spec.Min(min);
+    if (below(2) == 0) spec.Max(min + below(6));
+    if (below(3) == 0) spec.Borrows(below(6));
+    if (below(2) == 0) spec.Lends(below(min + 1));
+    specs.push_back(spec);
+  }
+  return specs;
+}
+
+// Whoever gets what: nobody has more than his max and borrowing limit, at any level; and what a
+// quota never lends is there, whatever the others have.
+TEST(QuotaTree, BoundsAndWhatIsNeverLentHoldTogether) {
+  int refused_for_others = 0;
+  for (uint32_t seed = 0; seed < 600; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    std::mt19937 random(seed);
+    const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % n); };
+    constexpr int64_t kCapacity = 24;
+    Gpus quotas(SoundTree(random, kCapacity), kCapacity);
+    QuotaTree& tree = quotas.tree;
+    std::vector<std::pair<QuotaId, int64_t>> charges;
+    for (int step = 0; step < 60; ++step) {
+      if (charges.empty() || below(4) > 0) {
+        const QuotaId quota = 1 + static_cast<QuotaId>(below(tree.size() - 1));
+        const int64_t gpus = 1 + below(6);
+        if (const auto shortage = tree.FindShortage(quota, quotas.Of(gpus))) {
+          EXPECT_TRUE(tree.Available(quota, 0) < gpus);
+          refused_for_others += static_cast<int>(shortage->kept > 0);
+          continue;
+        }
+        tree.Charge(quota, quotas.Of(gpus));
+        charges.emplace_back(quota, gpus);
+      } else {
+        const size_t which = below(static_cast<int64_t>(charges.size()));
+        tree.Release(charges[which].first, quotas.Of(charges[which].second));
+        charges.erase(charges.begin() + static_cast<std::ptrdiff_t>(which));
+      }
+      const PlainTree plain(tree);
+      std::map<QuotaId, __int128> own;
+      for (const auto& [quota, gpus] : charges) own[quota] += gpus;
+      EXPECT_TRUE(tree.used(0, 0) <= kCapacity);
+      for (QuotaId quota = 1; quota < tree.size(); ++quota) {
+        EXPECT_TRUE(tree.used(quota, 0) <= plain.Most(quota)) << tree.spec(quota).name;
+        EXPECT_TRUE(tree.Available(quota, 0) >= plain.Local(quota) - plain.Bubbled(quota, own))
+            << tree.spec(quota).name;
+      }
+      if (HasFailure()) return;
+    }
+  }
+  EXPECT_GT(refused_for_others, 100);
+}
+
+// Also where promises contradict each other, nobody has more than his max.
+TEST(QuotaTree, BoundsHoldThoughPromisesContradictEachOther) {
+  int admitted = 0;
+  for (uint32_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    std::mt19937 random(seed);
+    const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % n); };
+    std::vector<QuotaSpec> specs;
+    for (int i = 0; i < 7; ++i) {
+      SpecBuilder spec(absl::StrCat("q", i), i < 2 ? "" : absl::StrCat("q", below(i)));
+      if (below(3) > 0) spec.Min(below(8));
+      if (below(2) == 0) spec.Max(below(12));
+      if (below(3) == 0) spec.Borrows(below(4));
+      if (below(2) == 0) spec.Lends(below(4));
+      specs.push_back(spec);
+    }
+    specs[0].max.Set(kGpus, 9);
+    Gpus quotas(specs, 30);
+    const PlainTree plain(quotas.tree);
+    for (int step = 0; step < 60; ++step) {
+      const QuotaId quota = 1 + static_cast<QuotaId>(below(7));
+      const LineAmounts gpus = quotas.Of(1 + below(4));
+      if (quotas.tree.FindShortage(quota, gpus).has_value()) continue;
+      quotas.tree.Charge(quota, gpus);
+      ++admitted;
+      for (QuotaId above = quota; above != 0; above = quotas.tree.parent(above)) {
+        if (!quotas.tree.Concerns(above, 0)) continue;
+        EXPECT_TRUE(quotas.tree.used(above, 0) <= plain.Most(above)) << specs[above - 1].name;
+      }
+      if (HasFailure()) return;
+    }
+  }
+  EXPECT_GT(admitted, 500);
+}
+
+// What a child could not have anyway is nothing that its parent gets for it; and what is never lent
+// is nobody else's.
+TEST(QuotaTree, SharesGoByWhatMayBeHad) {
+  Gpus capped({SpecBuilder("x"), SpecBuilder("x1", "x").Max(2), SpecBuilder("y"), SpecBuilder("z")},
+              62);
+  for (const absl::string_view name : {"x1", "y", "z"}) {
+    capped.tree.Want(capped.Id(name), capped.Of(100));
+  }
+  EXPECT_EQ(capped.Share("x"), 2);
+  EXPECT_EQ(capped.Share("y"), 30);
+  EXPECT_EQ(capped.Share("z"), 30);
+
+  Gpus kept({SpecBuilder("a").Min(4).Lends(0), SpecBuilder("b"), SpecBuilder("c")}, 12);
+  for (const absl::string_view name : {"b", "c"}) {
+    kept.tree.Want(kept.Id(name), kept.Of(12));
+  }
+  EXPECT_EQ(kept.Share("a"), 4);
+  EXPECT_EQ(kept.Share("b"), 4);
+  EXPECT_EQ(kept.Share("c"), 4);
+}
+
+// Koordinator, multi-hierarchy-elastic-quota-management.md, "Calculate RuntimeQuota": of 100, A lends
+// 5 and 40 are nobody's; by weights 60, 50 and 80 B would have 14 of these 45 and wants 5, so C has
+// 12 + 3 and D 19 + 6 beyond their min. The min of A, C and D is in a picture; here they add up so.
+TEST(QuotaTree, SharesAreKoordinatorsRuntime) {
+  const auto group = [](std::string name, int64_t min, int64_t weight) {
+    QuotaSpec spec = SpecBuilder(std::move(name)).Min(min).Max(100);
+    spec.weight = weight;
+    return spec;
+  };
+  Gpus quotas({group("a", 20, 40), group("b", 15, 60), group("c", 10, 50), group("d", 15, 80)},
+              100);
+  quotas.tree.Want(quotas.Id("a"), quotas.Of(15));
+  quotas.tree.Want(quotas.Id("b"), quotas.Of(20));
+  for (const absl::string_view name : {"c", "d"}) {
+    quotas.tree.Want(quotas.Id(name), quotas.Of(100));
+  }
+  EXPECT_EQ(quotas.Share("a"), 15);
+  EXPECT_EQ(quotas.Share("b"), 20);
+  EXPECT_EQ(quotas.Share("c"), 10 + 15);
+  EXPECT_EQ(quotas.Share("d"), 15 + 25);
+}
+
+TEST(QuotaTree, WhatIsKeptForOthersIsSaid) {
+  Gpus quotas({SpecBuilder("dept").Min(4).Max(4), SpecBuilder("a", "dept").Min(2).Lends(0),
+               SpecBuilder("b", "dept").Min(2)},
+              8);
+  quotas.Use("b", 2);
+  EXPECT_EQ(quotas.Available("b"), 0);
+  EXPECT_EQ(quotas.Available("a"), 2);
+  const auto shortage = quotas.tree.FindShortage(quotas.Id("b"), quotas.Of(1));
+  ASSERT_TRUE(shortage.has_value());
+  EXPECT_EQ(
+      quotas.tree.ToString(*shortage),
+      "ClusterQuota dept uses 2 of at most 4 example.com/gpu, and keeps 2 for quotas below it "
+      "that do not lend; needs 1");
+  // An edit: b had more before a kept its own.
+  quotas.Use("b", 2);
+  EXPECT_EQ(quotas.Available("a"), 0);
+  EXPECT_EQ(quotas.Available("b"), -2);
 }
 
 // --- Who may take from whom ---

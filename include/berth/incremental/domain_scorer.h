@@ -82,9 +82,12 @@ class DomainScorer {
   // those that one row stands for are not distinguished by any of the sums. `feasible` is valid for
   // the call. Not called if nothing is to be scored.
   virtual void SetFeasible(CycleState& /*state*/, const EquivalentNodes& /*feasible*/) {}
-  // Whether the raw score of a node depends on which nodes are feasible, as after a SetFeasible()
-  // that does something. Always the same. If not, nodes may be scored that the filters reject.
-  virtual bool ScoresDependOnFeasible() const { return true; }
+  // What the raw scores of a pod depend on of the feasible nodes, after PreScoreDomains(). Unless
+  // that is kNodes, nodes may be scored that the filters reject; with kDomains, SetFeasible() is
+  // called before with some feasible nodes, at least one in each domain of the columns that has
+  // any.
+  enum class Feasible { kNothing, kDomains, kNodes };
+  virtual Feasible ScoresDependOn(const CycleState& /*state*/) const { return Feasible::kNodes; }
 };
 
 }  // namespace berth

@@ -44,7 +44,7 @@ class QuotaAmounts {
 };
 
 enum class ReclaimStrategy : uint8_t { kGuarantee, kFairShare, kNever };
-enum class ReclaimVictims : uint8_t { kAny, kLowerPriority };
+enum class ReclaimVictims : uint8_t { kAny, kLowerPriority, kNotHigherPriority };
 enum class QuotaPreemption : uint8_t { kLowerPriority, kLowerOrNewerEqualPriority, kNever };
 enum class QuotaFence : uint8_t { kNone, kOut, kIn, kBoth };
 enum class QuotaOrderKey : uint8_t {

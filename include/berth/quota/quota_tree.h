@@ -80,7 +80,8 @@ class QuotaTree {
     const __int128 more = used(quota, line) - guarantee(quota, line);
     return more > 0 ? more : 0;
   }
-  // What the quota may still use; negative after a cut.
+  // What the quota may still use: no quota above it gets more than its most() by it, beside what
+  // those below keep for themselves. Negative after a cut.
   __int128 Available(QuotaId quota, int line) const;
 
   // The first line, in their order, that has no room for the amounts, and the quota whose bound it
@@ -92,6 +93,7 @@ class QuotaTree {
     int line = 0;
     int64_t needed = 0;
     __int128 used = 0, limit = 0;  // of that quota
+    __int128 kept = 0;             // of the limit, unused, by quotas below that do not lend it
   };
   std::optional<Shortage> FindShortage(QuotaId quota, const LineAmounts& amounts) const;
   // "team-a may have at most 8 gpu and uses 8".
@@ -141,7 +143,14 @@ class QuotaTree {
   int64_t WeightOf(QuotaId quota, int line) const;
   void Move(QuotaId quota, const LineAmounts& amounts, int sign);
   void MoveWanted(QuotaId quota, const LineAmounts& amounts, int sign);
-  __int128 AvailableFrom(QuotaId quota, int line, __int128 of_parent) const;
+  // What the quotas below it have and never lend.
+  __int128 reserved(QuotaId quota, int line) const {
+    return guarantee_[At(quota, line)] - pool_[At(quota, line)];
+  }
+  // What the quota takes of what its parent has, if it is given it: what is used or wanted at and
+  // below it, of no quota more than it may have, and what it never lends in any case.
+  __int128 Takes(QuotaId quota, int line) const;
+  void MoveNeeds(QuotaId quota, int line, __int128 more);
   std::vector<__int128> Divide(QuotaId above, int line, __int128 total) const;
   __int128 WholeAbove(QuotaId quota, int line) const;
   int64_t HistoryOf(QuotaId quota, int line) const;
@@ -163,6 +172,7 @@ class QuotaTree {
   // own pods.
   std::vector<__int128> used_, bubbled_, own_;
   std::vector<__int128> wanted_;
+  std::vector<__int128> needs_;    // by its own pods, used and wanted, and what children take
   std::vector<uint64_t> charges_;  // how often, by quota
   uint64_t capacity_version_ = 0;
   bool has_history_ = false;

@@ -98,6 +98,7 @@ class TakingRule {
   bool IsAboveOn(int line, QuotaId holder, const QuotaTree::Branches& branches, Bound bound,
                  TakingVerdict* why) const;
   // The quota whose fence stands between them; the cluster if none does.
+  int64_t PriorityBelow(QuotaId ancestor, QuotaId quota, int32_t of_pod) const;
   QuotaId FenceBetween(QuotaId taker, QuotaId holder, const QuotaTree::Branches& branches) const;
   TakingVerdict UnlessTooSoon(const QuotaHolder& holder, QuotaId from,
                               std::optional<absl::Duration> QuotaSpec::*field) const;

@@ -53,7 +53,10 @@ void EvaluationCaches::SetClass(const EvaluationRequest& request) {
 ScoreCache* EvaluationCaches::Scores(int rows, bool add) {
   const uint64_t max_behind = ScoreCache::MaxChangedRows(rows);
   if (ScoreCache* const scores = scores_.Find(key_); scores != nullptr) {
-    return scores_.behind() <= max_behind ? scores : nullptr;
+    if (scores_.behind() <= max_behind) return scores;
+    // To evaluate all rows again costs as much as to make another.
+    if (scores_.behind() > 4 * max_behind) scores_.Forget(key_);
+    return nullptr;
   }
   if (!add) return nullptr;
   return scores_.Add(

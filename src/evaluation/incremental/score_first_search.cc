@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <limits>
 
 #include "absl/algorithm/container.h"
@@ -17,11 +16,13 @@ namespace {
 constexpr int kFewNodes = 8;
 // Nodes that are filtered one by one for each question; then they are in blocks.
 constexpr int kFewTries = 4;
+// Rows with a common maximum.
+constexpr size_t kRowsOfMaximum = 64;
 constexpr size_t kBlock = 256;
 // Raw scores of no feasible node, of one plugin.
 constexpr int kMostSteps = 16;
 
-constexpr int64_t kRejected = std::numeric_limits<int64_t>::min();
+constexpr int64_t kTaken = std::numeric_limits<int64_t>::min();
 
 }  // namespace
 
@@ -70,10 +71,12 @@ bool ScoreFirstSearch::PreScore(const EvaluationRequest& request, PluginMask nod
   const ScoreRunner& scores = request.framework.scores();
   CycleState& state = request.state;
   sums_.clear();
-  if (!scores.RunPreScoreDomains(state, *request.pod, request.nodes, ~node_plugins, sums_) ||
-      scores.ScoresDependOnFeasible(state)) {
+  if (!scores.RunPreScoreDomains(state, *request.pod, request.nodes, ~node_plugins, sums_)) {
     return false;
   }
+  const DomainScorer::Feasible needed = scores.ScoresDependOn(state);
+  if (needed == DomainScorer::Feasible::kNodes) return false;
+  if (needed == DomainScorer::Feasible::kDomains && !SetFeasible(request)) return false;
   const PluginMask other_skips = state.skips().score & ~node_plugins;
   if (!scores.RunPreScore(state, *request.pod, request.nodes, rows_, node_plugins).ok()) {
     return false;
@@ -82,64 +85,110 @@ bool ScoreFirstSearch::PreScore(const EvaluationRequest& request, PluginMask nod
   return true;
 }
 
+// Tells the plugins that score in which domains feasible nodes are. False if there are many
+// domains, or a plugin fails.
+bool ScoreFirstSearch::SetFeasible(const EvaluationRequest& request) {
+  constexpr int kMostDomains = 256;
+  feasible_.clear();
+  for (const DomainSum& sum : sums_) {
+    if (sum.column->values_in_use() > kMostDomains) return false;
+    if (!FindFeasibleByDomain(request, *sum.column)) return false;
+  }
+  return request.framework.scores().SetFeasible(request.state, {.rows = feasible_, .counts = {}});
+}
+
+// Appends to feasible_ a feasible row of each domain that has one. False if a filter fails.
+bool ScoreFirstSearch::FindFeasibleByDomain(const EvaluationRequest& request,
+                                            const LabelColumn& column) {
+  constexpr int kFound = kFewTries + 1;
+  std::vector<int> tries(column.values().size());
+  int without = column.values_in_use();
+  block_.clear();
+  for (size_t i = 0; i < rows_.size() && without > 0; ++i) {
+    int& of_domain = tries[column.index(rows_[i])];
+    if (of_domain == kFound) continue;
+    if (of_domain == kFewTries) {
+      block_.push_back(rows_[i]);
+      continue;
+    }
+    ++of_domain;
+    if (Accepts(request, rows_[i])) {
+      feasible_.push_back(rows_[i]);
+      of_domain = kFound;
+      --without;
+    }
+    if (failed_) return false;
+  }
+  if (without == 0) return true;
+  if (!FilterBlock(request)) return false;
+  for (const NodeRow row : block_) {
+    int& of_domain = tries[column.index(row)];
+    if (of_domain == kFound || !verdicts_.IsFeasible(row)) continue;
+    feasible_.push_back(row);
+    of_domain = kFound;
+  }
+  return true;
+}
+
 // False if a plugin fails, or the points of feasible nodes are not known.
 bool ScoreFirstSearch::ScoreAll(const EvaluationRequest& request) {
   const ScoreRunner& runner = request.framework.scores();
   totals_.assign(rows_.size(), 0);
+  scores_.assign(rows_.size(), 0);
   for (const Hook<ScorePlugin>& hook : request.framework.plugins().score) {
     if ((request.state.skips().score & MaskOf(hook)) != 0) continue;
-    const std::optional<int64_t> uniform =
+    std::optional<int64_t> of_all =
         runner.UniformScore(hook, request.state, *request.pod, request.nodes);
-    scores_.assign(uniform.has_value() ? 1 : rows_.size(), uniform.value_or(0));
-    if (!uniform.has_value() && !runner
-                                     .RunScorePlugin(hook, request.state, *request.pod,
-                                                     request.nodes, rows_, absl::MakeSpan(scores_))
-                                     .ok()) {
+    if (!of_all.has_value()) {
+      if (!runner
+               .RunScorePlugin(hook, request.state, *request.pod, request.nodes, rows_,
+                               absl::MakeSpan(scores_))
+               .ok()) {
+        return false;
+      }
+      if (hook.extensions != nullptr && !ReplaceInfeasible(request, of_all)) return false;
+    }
+    absl::Span<int64_t> scores = absl::MakeSpan(scores_);
+    if (of_all.has_value()) scores = absl::MakeSpan(&*of_all, 1);
+    // A score out of range may be one of a node that is not feasible: it is no fault.
+    if (!runner
+             .Normalize(hook, request.state, *request.pod,
+                        absl::MakeConstSpan(rows_).first(scores.size()), scores)
+             .ok()) {
       return false;
     }
-    if (hook.extensions != nullptr && !Normalize(request, hook)) return false;
-    int64_t of_all = 0;  // what all nodes get makes none of them better
-    const bool all_equal = scores_.size() == 1;
-    if (!runner.AddScores(hook, scores_,
-                          all_equal ? absl::MakeSpan(&of_all, 1) : absl::MakeSpan(totals_))) {
+    int64_t total_of_all = 0;  // what all nodes get makes none of them better
+    if (!runner.AddScores(
+            hook, scores,
+            of_all.has_value() ? absl::MakeSpan(&total_of_all, 1) : absl::MakeSpan(totals_))) {
       return false;
     }
   }
   return true;
 }
 
-// Makes points of scores_, as they are over the feasible nodes: a single one, if all are equal.
-// False if that cannot be said.
-bool ScoreFirstSearch::Normalize(const EvaluationRequest& request, const Hook<ScorePlugin>& hook) {
-  const std::optional<Extremes> range = RangeOfFeasible(request);
-  if (!range.has_value()) return false;
-  const size_t size = range->min == range->max ? 1 : rows_.size();
-  // A score out of range may be one of a node that is not feasible: it is no fault.
-  const bool ok =
-      request.framework.scores()
-          .Normalize(hook, request.state, *request.pod, absl::MakeConstSpan(rows_).first(size),
-                     absl::MakeSpan(scores_).first(size))
-          .ok();
-  scores_.resize(size);
-  return ok;
-}
-
 // --- The range of the scores of feasible nodes ---------------------------------------------------
 
-// Leaves nothing in scores_ beyond that range: the scores of nodes at the ends that are not
-// feasible become others. Absent if it is not found soon, or a filter fails.
-std::optional<Extremes> ScoreFirstSearch::RangeOfFeasible(const EvaluationRequest& request) {
+// Leaves nothing in scores_ that is below or above the scores of feasible nodes: those of nodes at
+// the ends that are not feasible become others. If all are equal then, sets `of_all` to that score,
+// and all to 0. False if the range is not found soon, or a filter fails.
+bool ScoreFirstSearch::ReplaceInfeasible(const EvaluationRequest& request,
+                                         std::optional<int64_t>& of_all) {
   for (int step = 0; step < kMostSteps; ++step) {
     const Extremes range = ExtremesOf(scores_);
-    if (range.min == range.max) return range;
+    if (range.min == range.max) {
+      of_all = range.min;
+      if (range.min != 0) absl::c_fill(scores_, 0);
+      return true;
+    }
     const bool low = SomeIsFeasibleWith(request, range.min);
     const bool high = SomeIsFeasibleWith(request, range.max);
-    if (failed_) return std::nullopt;
-    if (low && high) return range;
+    if (failed_) return false;
+    if (low && high) return true;
     if (!high) absl::c_replace(scores_, range.max, range.min);
     if (!low) absl::c_replace(scores_, range.min, high ? range.max : range.min);
   }
-  return std::nullopt;
+  return false;
 }
 
 bool ScoreFirstSearch::SomeIsFeasibleWith(const EvaluationRequest& request, int64_t score) {
@@ -201,27 +250,46 @@ bool ScoreFirstSearch::FilterBlock(const EvaluationRequest& request) {
 
 // --- The best ------------------------------------------------------------------------------------
 
-// -1 if no node is feasible, or a filter fails.
+// -1 if no node is feasible, or a filter fails. The best nodes are filtered one by one, the next in
+// blocks: where pods are packed, the best are full.
 NodeRow ScoreFirstSearch::FindBest(const EvaluationRequest& request) {
+  maxima_.resize((totals_.size() + kRowsOfMaximum - 1) / kRowsOfMaximum);
+  FindMaxima(totals_, kRowsOfMaximum, absl::MakeSpan(maxima_));
   for (int tries = 0; tries < kFewTries; ++tries) {
-    const int64_t highest = ExtremesOf(totals_).max;
-    if (highest == kRejected) return -1;
-    const auto row = static_cast<NodeRow>(absl::c_find(totals_, highest) - totals_.begin());
-    if (Accepts(request, row)) return row;
+    const NodeRow row = TakeBest();
+    if (row < 0 || Accepts(request, row)) return row;
     if (failed_) return -1;
-    totals_[row] = kRejected;
   }
-  const int64_t total_of_few = TotalOfFew();
-  block_.clear();
-  for (const NodeRow row : rows_) {
-    if (totals_[row] >= total_of_few) block_.push_back(row);
+  for (const size_t size : {16, 64}) {
+    block_.clear();
+    while (block_.size() < size) {
+      const NodeRow row = TakeBest();
+      if (row < 0) break;
+      block_.push_back(row);
+    }
+    if (!FilterBlock(request)) return -1;
+    for (const NodeRow row : block_) {  // the per-node Filter has the last word
+      if (verdicts_.IsFeasible(row) && Filter(request, row)) return row;
+      if (failed_) return -1;
+    }
   }
-  const NodeRow best = FindBestOfBlock(request);
-  if (best >= 0 || failed_) return best;
   block_ = rows_;
   const NodeRow best_of_all = FindBestOfBlock(request);
   none_is_feasible_ = !failed_ && best_of_all < 0;
   return best_of_all;
+}
+
+// The row with the highest total, the first of equals, which has none any more. -1 if all were
+// taken.
+NodeRow ScoreFirstSearch::TakeBest() {
+  const auto part = absl::c_max_element(maxima_);
+  if (*part == kTaken) return -1;
+  const size_t first = (part - maxima_.begin()) * kRowsOfMaximum;
+  const absl::Span<int64_t> totals = absl::MakeSpan(totals_).subspan(first, kRowsOfMaximum);
+  const auto best = absl::c_find(totals, *part);
+  *best = kTaken;
+  *part = ExtremesOf(totals).max;
+  return static_cast<NodeRow>(first + (best - totals.begin()));
 }
 
 // The best of those in block_, which are filtered at once. -1 if none of them is feasible, or a
@@ -237,17 +305,6 @@ NodeRow ScoreFirstSearch::FindBestOfBlock(const EvaluationRequest& request) {
     // The per-node Filter has the last word.
     if (best < 0 || Filter(request, best) || failed_) return best;
   }
-}
-
-// A total that about one in 32 nodes has, or a higher one.
-int64_t ScoreFirstSearch::TotalOfFew() {
-  constexpr size_t kStep = 16;
-  constexpr size_t kFew = 32;
-  sample_.clear();
-  for (size_t i = 0; i < totals_.size(); i += kStep) sample_.push_back(totals_[i]);
-  const auto nth = sample_.begin() + static_cast<std::ptrdiff_t>(sample_.size() / kFew);
-  std::nth_element(sample_.begin(), nth, sample_.end(), std::greater<>());
-  return std::max(*nth, kRejected + 1);
 }
 
 }  // namespace berth

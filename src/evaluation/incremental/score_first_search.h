@@ -9,7 +9,6 @@
 
 #include "berth/columns/node_verdicts.h"
 #include "evaluation/node_evaluator.h"
-#include "table/extremes.h"
 
 namespace berth {
 
@@ -21,11 +20,11 @@ bool SomeFilterReadsObjects(const EvaluationRequest& request, PluginMask node_pl
 // Scores every node, feasible or not, and filters nodes from the highest total down: the first that
 // the filters accept is the best. That is right where the score of a node does not depend on which
 // others are feasible: all plugins that score look at one node at a time (sign.h), or say that it
-// does not (DomainScorer::ScoresDependOnFeasible), and of scores that are normalised the lowest and
-// the highest are those of feasible nodes, for which the nodes at the ends of the range are
-// filtered. After a search that found no feasible node the next one filters first: nodes that are
-// full for one pod mostly are for the next. Keeps scratch memory between searches. Scheduling
-// thread.
+// does not, or only on the domains in which feasible nodes are (DomainScorer::ScoresDependOn); then
+// one is looked for in each. Of scores that are normalised the lowest and the highest are those of
+// feasible nodes, for which the nodes at the ends of the range are filtered. After a search that
+// found no feasible node the next one filters first: nodes that are full for one pod mostly are for
+// the next. Keeps scratch memory between searches. Scheduling thread.
 class ScoreFirstSearch {
  public:
   // Sets `evaluation.best`. `request.state` has PreFilter of all plugins, which names no nodes;
@@ -38,9 +37,10 @@ class ScoreFirstSearch {
  private:
   bool SomeIsFeasible(const EvaluationRequest& request);
   bool PreScore(const EvaluationRequest& request, PluginMask node_plugins);
+  bool SetFeasible(const EvaluationRequest& request);
+  bool FindFeasibleByDomain(const EvaluationRequest& request, const LabelColumn& column);
   bool ScoreAll(const EvaluationRequest& request);
-  bool Normalize(const EvaluationRequest& request, const Hook<ScorePlugin>& hook);
-  std::optional<Extremes> RangeOfFeasible(const EvaluationRequest& request);
+  bool ReplaceInfeasible(const EvaluationRequest& request, std::optional<int64_t>& of_all);
   bool SomeIsFeasibleWith(const EvaluationRequest& request, int64_t score);
   bool IsUnknown(NodeRow row) const {
     return verdicts_.rejector(row) == NodeVerdicts::kNotFiltered;
@@ -50,17 +50,18 @@ class ScoreFirstSearch {
   bool FilterBlock(const EvaluationRequest& request);
   NodeRow FindBest(const EvaluationRequest& request);
   NodeRow FindBestOfBlock(const EvaluationRequest& request);
-  int64_t TotalOfFew();
+  NodeRow TakeBest();
 
   std::vector<NodeRow> rows_;             // all
   std::vector<int64_t> scores_, totals_;  // by row
+  std::vector<int64_t> maxima_;           // of totals_, some rows each
   NodeVerdicts verdicts_;                 // of this search, on rows that were filtered
   bool failed_ = false;                   // a filter, in this search
   bool none_is_feasible_ = false;         // found by this search
   std::vector<NodeRow> block_;            // to be filtered at once
   std::vector<NodeRow> unfiltered_;       // of block_
-  std::vector<int64_t> sample_;
   std::vector<DomainSum> sums_;
+  std::vector<NodeRow> feasible_;  // at least one in each domain that has any
 };
 
 }  // namespace berth

@@ -31,7 +31,7 @@ struct Unit {
   std::vector<std::pair<int, int>> pods;  // node, GPUs
   int min_member = 1;
   int priority = 0;
-  int started = 0, saved = 0;  // hours
+  int started = 0, saved = 0;  // hours ago
   bool is_gang() const { return pods.size() > 1; }
   int gpus() const {
     int sum = 0;
@@ -208,9 +208,9 @@ std::unique_ptr<Simulation> Simulate(const QuotaCase& made,
                          .Priority(unit.priority)
                          .Phase("Running");
       if (unit.started > 0) {
-        builder.Started(absl::UnixEpoch() + absl::Hours(unit.started));
+        builder.Started(absl::UnixEpoch() - absl::Hours(unit.started));
         builder.Annotation("scheduling.berth.dev/checkpoint-time",
-                           absl::FormatTime(absl::UnixEpoch() + absl::Hours(unit.saved)));
+                           absl::FormatTime(absl::UnixEpoch() - absl::Hours(unit.saved)));
       }
       if (unit.is_gang()) builder.Label(kGangLabel, unit.name);
       objects.push_back(builder.Object());

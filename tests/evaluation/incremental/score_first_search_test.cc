@@ -138,11 +138,54 @@ TEST(ScoreFirstSearch, FindsWhatTheFullEvaluatorFinds) {
   EXPECT_GT(found * 4, asked) << "hardly any node was found";
 }
 
-TEST_F(ScoreFirstSearchTest, PodsThatAreSpreadNeedTheFeasibleNodes) {
+TEST_F(ScoreFirstSearchTest, SpreadOverHostsNeedsAllFeasibleNodes) {
   AddNodes(20, "2");
   EXPECT_EQ(Find(MakePod().Label("a", "b").SpreadConstraint(
                 1, "kubernetes.io/hostname", UnsatisfiableAction::kScheduleAnyway, {{"a", "b"}})),
             "");
+}
+
+// Zone a has no pod, but no feasible node either; of the others b has fewer.
+TEST_F(ScoreFirstSearchTest, SpreadOverZonesNeedsAFeasibleNodeOfEach) {
+  const auto add = [&](absl::string_view zone, int i, absl::string_view cpu) {
+    const std::string name = absl::StrCat(zone, "-", i);
+    world_.Set(Node(name, std::string(cpu)).Label("zone", zone).Object());
+    return name;
+  };
+  for (int i = 0; i < 20; ++i) {
+    add("a", i, "1");
+    add("b", i, "4");
+    add("c", i, "4");
+  }
+  int pods = 0;
+  const auto run = [&](absl::string_view node) {
+    world_.Set(
+        MakePod().Name(absl::StrCat("run-", pods++)).Label("a", "b").NodeName(node).Object());
+  };
+  for (const absl::string_view node : {"b-3", "c-3", "c-4"}) run(node);
+  const PodBuilder pod =
+      MakePod()
+          .Label("a", "b")
+          .Request("cpu", "2")
+          .SpreadConstraint(1, "zone", UnsatisfiableAction::kScheduleAnyway, {{"a", "b"}});
+  EXPECT_EQ(Find(pod), "b-0");
+  world_.Set(Node("without", "64").Object());  // not scored, so that it stands for no zone
+  EXPECT_EQ(Find(pod), "");
+}
+
+// Behind the first nodes of its zone, which are tried one by one.
+TEST_F(ScoreFirstSearchTest, FindsTheFeasibleNodeOfAZoneAmongMany) {
+  for (int i = 0; i < 30; ++i) {
+    world_.Set(Node(absl::StrCat("a-", i), i == 29 ? "4" : "1").Label("zone", "a").Object());
+    world_.Set(Node(absl::StrCat("b-", i), "4").Label("zone", "b").Object());
+  }
+  world_.Set(MakePod().Name("run").Label("a", "b").NodeName("b-7").Object());
+  EXPECT_EQ(
+      Find(MakePod()
+               .Label("a", "b")
+               .Request("cpu", "2")
+               .SpreadConstraint(1, "zone", UnsatisfiableAction::kScheduleAnyway, {{"a", "b"}})),
+      "a-29");
 }
 
 TEST_F(ScoreFirstSearchTest, PreferredAffinityToPodsIsScoredFirst) {
