@@ -186,7 +186,7 @@ Status CapacityScheduling::PreFilter(CycleState& state, const PodInfo& pod, cons
 
 void CapacityScheduling::NoteMissingClaims(const PodInfo& pod, const NodeInfo& node) {
   if (pod.spec().resource_claims().empty()) return;
-  if (DevicesClaimedBy(pod, handle_.objects()).is_complete) return;
+  if (DevicesClaimedBy(pod, handle_.objects(), book_.devices()).is_complete) return;
   *missing_claims_.FindOrAdd(pod.identity()).first = node.name();
 }
 
@@ -199,7 +199,8 @@ void CapacityScheduling::ChargeMissedClaims() {
     const NodeRow row = nodes.FindRow(node);
     if (row < 0) return;
     for (const std::shared_ptr<const PodInfo>& one : nodes.node(row).pods()) {
-      if (one->uid() == pod.uid() && DevicesClaimedBy(*one, handle_.objects()).is_complete) {
+      if (one->uid() == pod.uid() &&
+          DevicesClaimedBy(*one, handle_.objects(), book_.devices()).is_complete) {
         there.emplace_back(one, row);
       }
     }
@@ -321,8 +322,9 @@ Status CapacityScheduling::NarrowByLines(const PodInfo& pod, QuotaId quota, cons
   result.node_names.emplace();
   for (NodeRow row = 0; row < nodes.size(); ++row) {
     const NodeInfo& node = nodes.node(row);
+    const LabelSet& labels = book_.LabelsOf(node);
     const bool is_covered = absl::c_any_of(
-        short_lines, [&](const auto& of) { return tree.lines()[of.line].Covers(node.labels()); });
+        short_lines, [&](const auto& of) { return tree.lines()[of.line].Covers(labels); });
     if (!pod.required_node_affinity().Matches(node.labels(), node.name())) continue;
     if (is_covered) {
       without_room.push_back(row);
