@@ -186,7 +186,7 @@ Status CapacityScheduling::PreFilter(CycleState& state, const PodInfo& pod, cons
 
 void CapacityScheduling::NoteMissingClaims(const PodInfo& pod, const NodeInfo& node) {
   if (pod.spec().resource_claims().empty()) return;
-  if (DevicesClaimedBy(pod, handle_.objects()).is_complete) return;
+  if (DevicesClaimedBy(pod, handle_.objects(), book_.devices()).is_complete) return;
   *missing_claims_.FindOrAdd(pod.identity()).first = node.name();
 }
 
@@ -199,7 +199,8 @@ void CapacityScheduling::ChargeMissedClaims() {
     const NodeRow row = nodes.FindRow(node);
     if (row < 0) return;
     for (const std::shared_ptr<const PodInfo>& one : nodes.node(row).pods()) {
-      if (one->uid() == pod.uid() && DevicesClaimedBy(*one, handle_.objects()).is_complete) {
+      if (one->uid() == pod.uid() &&
+          DevicesClaimedBy(*one, handle_.objects(), book_.devices()).is_complete) {
         there.emplace_back(one, row);
       }
     }
@@ -313,9 +314,10 @@ CapacityScheduling::NodesByLines CapacityScheduling::SplitByLines(const PodInfo&
   for (NodeRow row = 0; row < nodes.size(); ++row) {
     const NodeInfo& node = nodes.node(row);
     if (!pod.required_node_affinity().Matches(node.labels(), node.name())) continue;
+    const LabelSet& labels = book_.LabelsOf(node);
     bool is_covered = false;
     for (size_t i = 0; i < found.size(); ++i) {
-      if (!tree.lines()[found[i].line].Covers(node.labels())) continue;
+      if (!tree.lines()[found[i].line].Covers(labels)) continue;
       concerns[i] = is_covered = true;
     }
     (is_covered ? split.without_room : split.with_room).push_back(row);

@@ -6,11 +6,8 @@
 #include <set>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/resource_v1.pb.h"
-#include "berth/devices/device_counts.h"
-#include "berth/quota/quota_line.h"
 
 namespace berth {
 namespace {
@@ -29,8 +26,12 @@ std::optional<std::string> MadeFor(const PodInfo& pod, const std::string& refere
 
 }  // namespace
 
-ClaimedDevices DevicesClaimedBy(const PodInfo& pod, const ObjectStore& objects) {
-  ClaimedDevices devices;
+ClaimedDevices DevicesClaimedBy(const PodInfo& pod, const ObjectStore& objects,
+                                const QuotaDevices& devices) {
+  const auto find_class = [&](absl::string_view name) {
+    return objects.Find<api::DeviceClass>("", name);
+  };
+  ClaimedDevices claimed;
   std::set<std::string> counted;
   for (const api::PodResourceClaim& reference : pod.spec().resource_claims()) {
     const std::optional<std::string> name = reference.has_resource_claim_name()
@@ -41,16 +42,15 @@ ClaimedDevices DevicesClaimedBy(const PodInfo& pod, const ObjectStore& objects) 
         name.has_value() ? objects.Find<api::ResourceClaim>(pod.namespace_name().view(), *name)
                          : nullptr;
     if (claim == nullptr) {
-      devices.is_complete = false;
+      claimed.is_complete = false;
       continue;
     }
-    for (const auto& [device_class, count] : CountRequestedDevices(claim->spec())) {
-      ResourceVector more;
-      more.Set(ResourceIdOf(absl::StrCat(device_class, kDevicesOfClass)), count);
-      devices.resources.Add(more);
+    devices.AddClaim(*claim, find_class, claimed.amounts);
+    if (devices.has_attribute_lines() && !claim->status().has_allocation()) {
+      claimed.is_complete = false;
     }
   }
-  return devices;
+  return claimed;
 }
 
 }  // namespace berth

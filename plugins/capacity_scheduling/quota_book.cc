@@ -130,21 +130,30 @@ void QuotaBook::FollowNodes() {
   const auto changes =
       nodes_version_.has_value() ? nodes.ChangesSince(*nodes_version_) : std::nullopt;
   nodes_version_ = nodes.version();
+  const uint64_t slices = handle_.objects().version(Kind::kResourceSlice);
+  const bool same_slices = std::exchange(slices_version_, slices) == slices;
   const auto counts = [](const RowChange& change) {
     return (change.aspects & (Aspect::kNodeAllocatable | Aspect::kNodeLabels)) != 0;
   };
-  if (changes.has_value() && absl::c_none_of(*changes, counts)) return;
+  if (same_slices && changes.has_value() && absl::c_none_of(*changes, counts)) return;
+  const bool sees_devices = absl::c_any_of(tree_.lines(), [](const QuotaLine& line) {
+    return line.counts == QuotaLine::Counts::kGpu || !line.attribute().empty();
+  });
+  std::vector<const Object*> slices_now;
+  if (sees_devices) slices_now = handle_.objects().List(Kind::kResourceSlice);
+  devices_.Read(slices_now, tree_.lines());
   std::vector<int64_t> capacity(tree_.lines().size(), 0);
   for (NodeRow row = 0; row < nodes.size(); ++row) {
     const NodeInfo& node = nodes.node(row);
     PodAmounts all;
     all.resources = node.allocatable();
     all.gpu_milli = GpuMilliOf(node.allocatable());
+    devices_.AddGpus(node.name(), all);
     for (size_t i = 0; i < capacity.size(); ++i) {
       const QuotaLine& line = tree_.lines()[i];
       capacity[i] =
           line.has_known_capacity()
-              ? SaturatingAdd(capacity[i], line.OfNode(node.labels(), all, node.allowed_pods()))
+              ? SaturatingAdd(capacity[i], line.OfNode(LabelsOf(node), all, node.allowed_pods()))
               : kUnknownCapacity;
     }
   }
@@ -164,7 +173,7 @@ void QuotaBook::FindKindsOfNodes() {
   for (NodeRow row = 0; row < nodes.size(); ++row) {
     std::vector<bool> covering;
     for (const QuotaLine& line : of_some_nodes) {
-      covering.push_back(line.Covers(nodes.node(row).labels()));
+      covering.push_back(line.Covers(LabelsOf(nodes.node(row))));
     }
     const int next = static_cast<int>(kinds.size());
     kind_of_row_.push_back(kinds.try_emplace(std::move(covering), next).first->second);
@@ -218,7 +227,7 @@ void QuotaBook::Promise(const PodInfo& pod, Symbol node_name) {
   }
   const auto [promise, is_new] = promised_.FindOrAdd(pod.identity());
   if (!is_new) return;
-  *promise = {*quota, ChargeOf(pod, &nodes.node(row).labels())};
+  *promise = {*quota, ChargeOf(pod, &LabelsOf(nodes.node(row)))};
   promised_on_[node_name].push_back(pod.identity());
   tree_.Charge(promise->quota, promise->amounts);
 }
@@ -241,7 +250,7 @@ QuotaBook::WithoutNomination::~WithoutNomination() {
 const PodAmounts& QuotaBook::RequestOf(const PodInfo& pod) const {
   if (!pod.spec().resource_claims().empty()) {
     with_annotations_ = AmountsOf(pod);
-    with_annotations_.resources.Add(DevicesClaimedBy(pod, handle_.objects()).resources);
+    with_annotations_.Add(DevicesClaimedBy(pod, handle_.objects(), devices_).amounts);
     return with_annotations_;
   }
   if (AsksForGpuParts(pod)) return with_annotations_ = AmountsOf(pod);
@@ -328,7 +337,7 @@ void QuotaBook::Charge(const PodInfo& pod, const NodeInfo& node) {
   *charge = {pod.identity(),
              node.name(),
              *quota,
-             ChargeOf(pod, &node.labels()),
+             ChargeOf(pod, &LabelsOf(node)),
              {pod.priority(), WorkWeight(RequestOf(pod).gpu_milli),
               WorkSavedAt(pod, handle_.clock().Now()), next_sequence_++},
              pod.deletion_time().has_value(),

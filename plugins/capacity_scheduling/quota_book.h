@@ -24,6 +24,7 @@
 #include "berth/framework/node_info.h"
 #include "berth/framework/pod_info.h"
 #include "berth/preemption/lost_work.h"
+#include "berth/quota/quota_devices.h"
 #include "berth/quota/quota_tree.h"
 
 namespace berth {
@@ -100,6 +101,12 @@ class QuotaBook {
   // The quota the pod belongs to; absent if none.
   std::optional<QuotaId> QuotaOf(const PodInfo& pod) const;
   const PodAmounts& RequestOf(const PodInfo& pod) const;
+  // What lines see of devices; as of the last Refresh().
+  const QuotaDevices& devices() const { return devices_; }
+  // What lines look for a node's labels in. Valid until it is asked about another node.
+  const LabelSet& LabelsOf(const NodeInfo& node) const {
+    return devices_.LabelsOf(node.name(), node.labels());
+  }
   // What it would be charged; lines of some nodes only with a node.
   LineAmounts ChargeOf(const PodInfo& pod, const LabelSet* node) const {
     return tree_.ChargeOf(RequestOf(pod), node);
@@ -195,7 +202,8 @@ class QuotaBook {
   IdentityMap<Amount, ByUid> promised_;
   absl::flat_hash_map<Symbol, std::vector<IdentityPtr>> promised_on_;  // by node
   std::optional<uint64_t> nominator_version_;
-  std::optional<uint64_t> nodes_version_;
+  std::optional<uint64_t> nodes_version_, slices_version_;
+  QuotaDevices devices_;
   int kinds_of_nodes_ = 1;
   std::vector<int> kind_of_row_;  // empty: all are of one
 

@@ -158,7 +158,7 @@ const QuotaLedger::ByNode& QuotaLedger::NodesOf(Symbol namespace_name) const {
 const ResourceVector& QuotaLedger::RequestOf(const PodInfo& pod) const {
   if (claims_ != nullptr && !pod.spec().resource_claims().empty()) {
     with_claims_ = QuotaRequest(pod);
-    with_claims_.Add(DevicesClaimedBy(pod, *claims_).resources);
+    with_claims_.Add(DevicesClaimedBy(pod, *claims_).amounts.resources);
     return with_claims_;
   }
   const std::shared_ptr<const PodShape>& shape = pod.packed()->shape();

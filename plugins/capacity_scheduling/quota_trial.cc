@@ -96,7 +96,8 @@ std::vector<QuotaTaker> QuotaTrial::TakersByNode() const {
     ++known;
     is_known[kind] = true;
     QuotaTaker taker = taker_;
-    taker.request = AskedOn(&node.labels());
+    const LabelSet labels = book_.LabelsOf(node);
+    taker.request = AskedOn(&labels);
     const bool is_new = absl::c_none_of(
         takers, [&](const QuotaTaker& other) { return other.request == taker.request; });
     if (is_new) takers.push_back(std::move(taker));

@@ -65,14 +65,18 @@ QuotaAmounts QuotaWarnings::Capacity(absl::Span<const QuotaSpec> specs) const {
   const QuotaTree tree(std::vector<QuotaSpec>(specs.begin(), specs.end()));
   const NodeTable& nodes = handle_.nodes();
   std::vector<int64_t> amounts(tree.lines().size(), 0);
+  QuotaDevices devices;
+  devices.Read(handle_.objects().List(Kind::kResourceSlice), tree.lines());
   for (NodeRow row = 0; row < nodes.size(); ++row) {
     const NodeInfo& node = nodes.node(row);
     PodAmounts all;
     all.resources = node.allocatable();
     all.gpu_milli = GpuMilliOf(node.allocatable());
+    devices.AddGpus(node.name(), all);
     for (size_t i = 0; i < amounts.size(); ++i) {
-      amounts[i] = SaturatingAdd(amounts[i],
-                                 tree.lines()[i].OfNode(node.labels(), all, node.allowed_pods()));
+      amounts[i] = SaturatingAdd(
+          amounts[i], tree.lines()[i].OfNode(devices.LabelsOf(node.name(), node.labels()), all,
+                                             node.allowed_pods()));
     }
   }
   QuotaAmounts capacity;

@@ -164,7 +164,7 @@ class Planner {
 
   // From now on units are judged for the pod on that node.
   void PlaceOn(NodeRow row) {
-    if (query_.trial.PlaceOn(nodes_.node(row).labels())) legal_.clear();
+    if (query_.trial.PlaceOn(query_.book.LabelsOf(nodes_.node(row)))) legal_.clear();
   }
 
   // Whether that decides; `last` is what the last node came to, Success if none was tried.

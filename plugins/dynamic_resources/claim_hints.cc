@@ -112,7 +112,10 @@ std::vector<ClusterEventWithHint> ClaimEvents(const ObjectStore& objects,
       {{EventResource::Pod(), action::kUpdatePodGeneratedResourceClaim}, with(&AfterPodChange)},
       {{EventResource::AssignedPod(), action::kDelete},
        features.extended_resources ? with(&AfterPodWithDevicesEnd) : with(&AfterPodEnd)},
-      {{EventResource::Of(Kind::kDeviceClass), kAddOrUpdate}, nullptr},
+      // Of several classes that name one resource another backs it when one goes.
+      {{EventResource::Of(Kind::kDeviceClass),
+        features.extended_resources ? kAddOrUpdate | action::kDelete : kAddOrUpdate},
+       nullptr},
       {{EventResource::Of(Kind::kResourceSlice), kAddOrUpdate}, nullptr},
   };
   if (features.device_taint_rules) {

@@ -21,6 +21,7 @@ const ClaimsToAllocate* SpecialClaim::On(const NodeInfo& node,
     made->second.claims.push_back(parse_(std::move(requests.claim)));
     made->second.positions.push_back(position_);
     made->second.mappings = std::move(requests.mappings);
+    made->second.problem = std::move(requests.problem);
   }
   return &made->second;
 }

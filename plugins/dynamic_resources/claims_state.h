@@ -51,6 +51,9 @@ struct ClaimsToAllocate {
   std::vector<int> positions;  // of these in ClaimsOfPod::claims
   // Of the special claim, if it is among them: which containers its requests are for.
   std::shared_ptr<const api::PodExtendedResourceClaimStatus> mappings;
+  // Of the special claim: why no claim can ask for what it asks for. Then it is not to be
+  // allocated.
+  std::string problem;
 };
 
 // The special claim of a pod: the last of its claims. What it asks for depends on what the node has
@@ -113,6 +116,9 @@ struct ClaimsOfPod {
   }
 
   std::shared_ptr<AllocationsByNode> allocations;
+  std::string asked;  // the same text for pods whose claims ask for the same
+  // Whether members of the pod's gang may get other devices, so that it has some: GangDevices.
+  bool may_exchange = false;
 };
 
 struct ClaimsState : StateData {

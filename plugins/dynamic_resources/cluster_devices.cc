@@ -252,6 +252,23 @@ void ClusterDevices::GiveUp(absl::string_view pod_uid, absl::string_view claim_u
   DropIfEmpty(found);
 }
 
+bool ClusterDevices::IsUnwritten(absl::string_view claim_uid,
+                                 const absl::flat_hash_set<std::string>& pods) const {
+  const auto found = in_flight_.find(claim_uid);
+  if (found == in_flight_.end() || !found->second.written.empty()) return false;
+  return std::all_of(found->second.pods.begin(), found->second.pods.end(),
+                     [&](const std::string& pod) { return pods.contains(pod); });
+}
+
+void ClusterDevices::Exchange(absl::string_view claim_uid, const Allocation& allocation) {
+  Flight& flight = in_flight_.find(claim_uid)->second;
+  UsedDevices devices = DevicesOf(*allocation);
+  Add(devices, promised_);  // first: what stays promised does not change
+  Subtract(flight.devices, promised_);
+  flight.devices = std::move(devices);
+  flight.allocation = allocation;
+}
+
 void ClusterDevices::NoteCreated(absl::string_view claim_uid, const Object& created) {
   const MutexLock lock(mutex_);
   notes_.push_back({.claim_uid = std::string(claim_uid), .created = created});

@@ -49,6 +49,8 @@ class ClusterDevices {
   bool Holds(const DeviceId& device) const {
     return held_.contains(device) || promised_.contains(device);
   }
+  // Whether a claim is about to have it for itself.
+  bool IsPromised(const DeviceId& device) const { return promised_.contains(device); }
   // What claims have, or are about to have, of a device that they share.
   ConsumedCapacity Consumed(const DeviceId& device) const;
   // Grows when anything that Holds() or the inventory say of the node changes.
@@ -78,6 +80,11 @@ class ClusterDevices {
   // again. If the claim is gone, nobody can write it any more.
   void Promise(absl::string_view pod_uid, const Object& claim, const Allocation& allocation);
   void GiveUp(absl::string_view pod_uid, absl::string_view claim_uid);
+  // Whether the claim is about to get something from these pods alone, and none of them has written
+  // that.
+  bool IsUnwritten(absl::string_view claim_uid, const absl::flat_hash_set<std::string>& pods) const;
+  // The claim, of which that is true, is about to get this instead.
+  void Exchange(absl::string_view claim_uid, const Allocation& allocation);
   // The pod has written the allocation, or may have. From now on only the watch ends its part: it
   // may lag behind, and the pod need not live as long. Any thread.
   void NoteWritten(absl::string_view pod_uid, absl::string_view claim_uid, ClaimWrite write);

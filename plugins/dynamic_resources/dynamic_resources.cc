@@ -58,9 +58,20 @@ DynamicResources::DynamicResources(Handle& handle, const DynamicResourcesArgs& a
       devices_(handle.Shared<ClusterDevices>()),
       classes_(args.Features().extended_resources ? handle.Shared<ExtendedResourceClasses>()
                                                   : nullptr),
-      allocations_(*devices_, args.filter_timeout, scoring_) {
+      allocations_(*devices_, args.filter_timeout, scoring_),
+      gang_(*devices_),
+      gone_in_plan_(handle.Shared<GoneInPlan>()) {
   devices_->SetFeatures(args.Features());
-  if (classes_ != nullptr) classes_->Enable(handle.profile_name());
+  if (classes_ == nullptr) return;
+  classes_->Enable(handle.profile_name());
+  classes_->SetCount(
+      [devices = devices_](const api::DeviceClass& device_class, const NodeInfo& node) {
+        return CountDevicesOfClass(device_class, devices->inventory(), node.name(), node.labels(),
+                                   [&](const DeviceId& device) {
+                                     return devices->Holds(device) ||
+                                            !devices->Consumed(device).empty();
+                                   });
+      });
 }
 
 // --- Which claims --------------------------------------------------------------------------------
@@ -174,8 +185,15 @@ Status DynamicResources::PreFilter(CycleState& state, const PodInfo& pod, const 
   }
   if (of_pod->special != nullptr) SignExtendedResources(pod, asked);
   of_pod->allocations = allocations_.Of(asked.bytes());
+  of_pod->asked = asked.bytes();
+  const std::string group = GroupOf(pod);
+  gang_.Begin(group);
+  const bool joins =
+      absl::c_any_of(of_pod->in_flight, [](const auto& made) { return made != nullptr; });
+  of_pod->may_exchange = gang_.MayExchange(group, asked.bytes(), joins);
   auto data = std::make_unique<ClaimsState>();
   data->pod = std::move(of_pod);
+  if (preempts_) ReleaseGoneInPlan(*data);
   state.Write(kState, std::move(data));
   return Status::Success();
 }
@@ -185,6 +203,28 @@ Status DynamicResources::PreFilter(CycleState& state, const PodInfo& pod, const 
 absl::StatusOr<DynamicResources::Verdict> DynamicResources::VerdictOn(const ClaimsOfPod& claims,
                                                                       const NodeInfo& node,
                                                                       WorkBudget* budget) const {
+  const absl::StatusOr<Verdict> verdict = VerdictByFree(claims, node, budget);
+  if (!claims.may_exchange || !verdict.ok()) return verdict;
+  const bool may_help = *verdict == Verdict::kCannotAllocate || *verdict == Verdict::kUnavailable;
+  return may_help && FindExchange(claims, node).has_value() ? Verdict::kFeasible : verdict;
+}
+
+std::optional<GangDevices::Exchange> DynamicResources::FindExchange(const ClaimsOfPod& claims,
+                                                                    const NodeInfo& node) const {
+  if (claims.has_lost) return std::nullopt;
+  return gang_.Find({.claims = claims,
+                     .to_allocate = *claims.ToAllocateOn(node),
+                     .node = node,
+                     .nodes = handle_.nodes(),
+                     .scoring = scoring_});
+}
+
+std::string DynamicResources::GroupOf(const PodInfo& pod) const {
+  return handle_.groups().GroupOfPod(pod.uid()).value_or("");
+}
+
+absl::StatusOr<DynamicResources::Verdict> DynamicResources::VerdictByFree(
+    const ClaimsOfPod& claims, const NodeInfo& node, WorkBudget* budget) const {
   const Verdict of_special = VerdictOnSpecialClaim(claims, node);
   if (of_special != Verdict::kFeasible) return of_special;
   // What is wrong with claims that are to be allocated counts first.
@@ -216,7 +256,9 @@ DynamicResources::Verdict DynamicResources::VerdictOnSpecialClaim(const ClaimsOf
                                                                   const NodeInfo& node) {
   if (claims.special == nullptr) return Verdict::kFeasible;
   if (claims.special->is_stale()) return Verdict::kStaleClaim;
-  return claims.ToAllocateOn(node) == nullptr ? Verdict::kCannotFit : Verdict::kFeasible;
+  const ClaimsToAllocate* const on_node = claims.ToAllocateOn(node);
+  if (on_node == nullptr) return Verdict::kCannotFit;
+  return on_node->problem.empty() ? Verdict::kFeasible : Verdict::kCannotAsk;
 }
 
 // Whether a claim has its devices where the node cannot use them, or nobody can.
@@ -240,6 +282,15 @@ absl::StatusOr<DynamicResources::Verdict> DynamicResources::VerdictOnReleased(
 }
 
 // --- Dry runs ------------------------------------------------------------------------------------
+
+void DynamicResources::ReleaseGoneInPlan(ClaimsState& data) const {
+  for (const auto& pod : gone_in_plan_->pods) {
+    if (MayUseDevices(*pod)) data.gone_pods.insert(std::string(pod->uid()));
+  }
+  for (const auto& pod : gone_in_plan_->pods) {
+    if (MayUseDevices(*pod)) UpdateReleased(data, *pod, *devices_, handle_);
+  }
+}
 
 Status DynamicResources::AddPod(CycleState& state, const PodInfo&, const PodInfo& added,
                                 const NodeInfo&) {
@@ -287,6 +338,8 @@ Status DynamicResources::StatusOf(Verdict verdict) const {
       return rejected("cannot schedule extended resource claim");
     case Verdict::kCannotFit:
       return rejected("cannot fit resource");
+    case Verdict::kCannotAsk:
+      break;  // Filter() says why
   }
   return Status::Success();
 }
@@ -297,7 +350,11 @@ Status DynamicResources::Filter(const CycleState& state, const PodInfo& pod,
   if (!read.ok()) return HasResourceClaims(pod) ? Status::Error(read.status()) : Status::Success();
   const absl::StatusOr<Verdict> verdict =
       (*read)->released.empty() ? VerdictOn(*(*read)->pod, node) : VerdictOnReleased(**read, node);
-  return verdict.ok() ? StatusOf(*verdict) : Status::Error(verdict.status());
+  if (!verdict.ok()) return Status::Error(verdict.status());
+  if (*verdict == Verdict::kCannotAsk) {
+    return Status::UnschedulableAndUnresolvable((*read)->pod->ToAllocateOn(node)->problem);
+  }
+  return StatusOf(*verdict);
 }
 
 Status DynamicResources::FilterNodes(const CycleState& state, const PodInfo& pod,
@@ -314,10 +371,15 @@ Status DynamicResources::FilterNodes(const CycleState& state, const PodInfo& pod
         NodeAllocations::Yields(claims, state, left)) {
       return Status::Error(kContinued);
     }
-    const absl::StatusOr<Verdict> verdict = VerdictOn(claims, node, &state.work_budget());
+    const absl::StatusOr<Verdict> verdict = (*read)->released.empty()
+                                                ? VerdictOn(claims, node, &state.work_budget())
+                                                : VerdictOnReleased(**read, node);
     if (!verdict.ok()) return Status::Error(verdict.status());
     if (*verdict == Verdict::kFeasible) continue;
-    verdicts.Set(row, CodeOf(*verdict), static_cast<uint8_t>(*verdict));
+    // Nodes may leave different resources to devices.
+    const bool has_own_text = *verdict == Verdict::kCannotAsk;
+    verdicts.Set(row, CodeOf(*verdict),
+                 has_own_text ? NodeVerdicts::kNoReasonId : static_cast<uint8_t>(*verdict));
   }
   claims.allocations->left_at_last_yield = std::numeric_limits<int>::max();
   return Status::Success();
@@ -455,7 +517,7 @@ Status DynamicResources::Reserve(CycleState& state, const PodInfo& pod,
   data->written.assign(claims.claims.size(), false);
   data->created.reset();
   data->reserved = nullptr;
-  if (claims.may_allocate()) {
+  if (claims.may_allocate() || claims.may_exchange) {
     Status status = ReserveNew(*data, node_name);
     if (!status.ok()) return status;
   }
@@ -463,10 +525,12 @@ Status DynamicResources::Reserve(CycleState& state, const PodInfo& pod,
     if (data->allocations[i] == nullptr) continue;
     devices_->Promise(pod.uid(), claims.claims[i].object, data->allocations[i]);
   }
+  gang_.Add(std::string(pod.uid()), Symbol::Intern(node_name), claims.asked, data->pod,
+            data->reserved);
   return Status::Success();
 }
 
-Status DynamicResources::ReserveNew(ClaimsState& data, absl::string_view node_name) const {
+Status DynamicResources::ReserveNew(ClaimsState& data, absl::string_view node_name) {
   const ClaimsOfPod& claims = *data.pod;
   const NodeRow row = handle_.nodes().FindRow(Symbol::Intern(node_name));
   if (row < 0) return Status::Error(absl::StrCat("node \"", node_name, "\" not found"));
@@ -475,10 +539,26 @@ Status DynamicResources::ReserveNew(ClaimsState& data, absl::string_view node_na
   if (of_special != Verdict::kFeasible) return Status::Error("claim allocation not found for node");
   const ClaimsToAllocate& on_node = *claims.ToAllocateOn(node);
   data.reserved = &on_node;
-  if (on_node.claims.empty()) return Status::Success();
-  const NodeAllocations::Answer shared = allocations_.On(claims, node);
-  const absl::StatusOr<NodeAllocation>& allocation = *shared;
+  const bool is_elsewhere = claims.may_exchange && IsElsewhere(claims, node);
+  if (on_node.claims.empty() && !is_elsewhere) return Status::Success();
+  absl::StatusOr<NodeAllocation> allocation = !data.released.empty()
+                                                  ? allocations_.With(data.released, claims, node)
+                                                  : *allocations_.On(claims, node);
   if (!allocation.ok()) return Status::Error(allocation.status());
+  if (claims.may_exchange && data.released.empty() &&
+      (is_elsewhere || allocation->outcome == NodeAllocation::Outcome::kImpossible)) {
+    std::optional<GangDevices::Exchange> exchange = FindExchange(claims, node);
+    if (!exchange.has_value()) return Status::Error("claim allocation not found for node");
+    for (const auto& [claim_uid, instead] : exchange->others) {
+      devices_->Exchange(claim_uid, instead);
+    }
+    for (size_t i = 0; i < claims.claims.size(); ++i) {
+      if (data.allocations[i] == nullptr) continue;
+      data.allocations[i] = devices_->InFlight(claims.claims[i].object.uid());
+    }
+    if (on_node.claims.empty()) return Status::Success();
+    allocation = std::move(exchange->own);
+  }
   if (allocation->outcome != NodeAllocation::Outcome::kAllocated) {
     return Status::Error("claim allocation not found for node");
   }
@@ -493,6 +573,7 @@ Status DynamicResources::ReserveNew(ClaimsState& data, absl::string_view node_na
 void DynamicResources::Unreserve(CycleState& state, const PodInfo& pod, absl::string_view) {
   ClaimsState* const data = state.FindMutable(kState);
   if (data == nullptr) return;
+  gang_.Remove(pod.uid());
   const ClaimsOfPod& claims = *data->pod;
   for (size_t i = 0; i < claims.claims.size(); ++i) {
     const Object& object = claims.claims[i].object;
@@ -516,8 +597,17 @@ void DynamicResources::Unreserve(CycleState& state, const PodInfo& pod, absl::st
   data->written.clear();
 }
 
+// All members of a gang are reserved by now.
 Status DynamicResources::PreBindPreFlight(CycleState& state, const PodInfo&, absl::string_view) {
-  return state.Find(kState) == nullptr ? Status::Skip() : Status::Success();
+  ClaimsState* const data = state.FindMutable(kState);
+  if (data == nullptr) return Status::Skip();
+  gang_.End();
+  for (size_t i = 0; i < data->allocations.size(); ++i) {
+    if (data->allocations[i] == nullptr) continue;
+    const ClusterDevices::Allocation latest = devices_->InFlight(data->pod->claims[i].object.uid());
+    if (latest != nullptr) data->allocations[i] = latest;
+  }
+  return Status::Success();
 }
 
 Status DynamicResources::PreBind(CycleState& state, const PodInfo& pod, absl::string_view) {
@@ -622,7 +712,11 @@ Status DynamicResources::SignPod(const PodInfo& pod, PodSignature& signature) co
     SignExtendedResources(pod, signature);
     signature.Add(int64_t{devices_->SpecialClaimOf(pod.uid(), handle_.objects()) != nullptr});
   }
+  if (preempts_) {
+    for (const auto& gone : gone_in_plan_->pods) signature.Add(gone->uid());
+  }
   signature.Add(static_cast<int64_t>(handle_.objects().version(Kind::kDeviceClass)));
+  SignExchanges(pod, claims, signature);
   for (const PodClaim& claim : claims) {
     const api::ResourceClaimStatus& status = claim.claim().status();
     const ClusterDevices::Allocation in_flight =
@@ -637,6 +731,24 @@ Status DynamicResources::SignPod(const PodInfo& pod, PodSignature& signature) co
     signature.Add(int64_t{is_lost});
   }
   return Status::Success();
+}
+
+// What members of the pod's gang have counts, where it may be exchanged.
+void DynamicResources::SignExchanges(const PodInfo& pod, const std::vector<PodClaim>& claims,
+                                     PodSignature& signature) const {
+  if (!gang_.has_members()) return;
+  const std::string group = GroupOf(pod);
+  PodSignature asked;
+  asked.Add(static_cast<int64_t>(handle_.objects().version(Kind::kDeviceClass)));
+  bool joins = false;
+  for (const PodClaim& claim : claims) {
+    if (claim.claim().status().has_allocation()) continue;
+    const bool is_in_flight = devices_->InFlight(claim.object.uid()) != nullptr;
+    joins |= is_in_flight;
+    if (!is_in_flight) asked.Add(claim.claim().spec().SerializeAsString());
+  }
+  if (classes_ != nullptr && RequestsDeviceResources(pod)) SignExtendedResources(pod, asked);
+  if (gang_.MayExchange(group, asked.bytes(), joins)) signature.Add(group);
 }
 
 std::vector<NodeNote> DynamicResources::ExplainNode(const CycleState& state, const PodInfo& pod,
@@ -666,8 +778,12 @@ std::vector<PlannedAllocation> DynamicResources::ExplainAllocations(const CycleS
   const ClaimsOfPod& claims = *data->pod;
   const absl::StatusOr<Verdict> verdict = VerdictOn(claims, node);
   if (!verdict.ok() || *verdict != Verdict::kFeasible) return planned;
-  const NodeAllocations::Answer shared = allocations_.On(claims, node);
-  const absl::StatusOr<NodeAllocation>& allocation = *shared;
+  absl::StatusOr<NodeAllocation> allocation = *allocations_.On(claims, node);
+  if (allocation->outcome != NodeAllocation::Outcome::kAllocated) {
+    std::optional<GangDevices::Exchange> exchange = FindExchange(claims, node);
+    if (!exchange.has_value()) return planned;
+    allocation = std::move(exchange->own);
+  }
   const ClaimsToAllocate& on_node = *claims.ToAllocateOn(node);
   for (size_t i = 0; i < on_node.positions.size(); ++i) {
     auto result = AllocationResultOf(*allocation, on_node.claims, static_cast<int>(i));

@@ -29,12 +29,14 @@
 #include "berth/framework/queue_sort.h"
 #include "berth/framework/reserve.h"
 #include "berth/framework/score.h"
+#include "berth/handle/gone_in_plan.h"
 #include "berth/incremental/node_changes.h"
 #include "berth/incremental/sign.h"
 #include "berth/incremental/uniform_score.h"
 #include "plugins/dynamic_resources/cluster_devices.h"
 #include "plugins/dynamic_resources/dynamic_resources_args.h"
 #include "plugins/dynamic_resources/extended_resource_claim.h"
+#include "plugins/dynamic_resources/gang_devices.h"
 #include "plugins/dynamic_resources/node_allocations.h"
 
 namespace berth {
@@ -142,6 +144,7 @@ class DynamicResources final : public Plugin,
     kUnavailable,
     kStaleClaim,
     kCannotFit,
+    kCannotAsk,
   };
   // An error ends the attempt. Spends `budget`, if any, unless the answer is known.
   absl::StatusOr<Verdict> VerdictOn(const ClaimsOfPod& claims, const NodeInfo& node,
@@ -150,7 +153,14 @@ class DynamicResources final : public Plugin,
   Code CodeOf(Verdict verdict) const;
   static Verdict VerdictOf(NodeAllocation::Outcome outcome);
   static bool IsElsewhere(const ClaimsOfPod& claims, const NodeInfo& node);
-  // Of the special claim alone: kFeasible, kStaleClaim or kCannotFit.
+  // The verdict with the devices that are free now.
+  absl::StatusOr<Verdict> VerdictByFree(const ClaimsOfPod& claims, const NodeInfo& node,
+                                        WorkBudget* budget) const;
+  // What members of the pod's gang may get instead of what they have, so that the pod has devices.
+  std::optional<GangDevices::Exchange> FindExchange(const ClaimsOfPod& claims,
+                                                    const NodeInfo& node) const;
+  std::string GroupOf(const PodInfo& pod) const;  // "" for none
+  // Of the special claim alone: kFeasible, kStaleClaim, kCannotFit or kCannotAsk.
   static Verdict VerdictOnSpecialClaim(const ClaimsOfPod& claims, const NodeInfo& node);
   // The verdict in a dry run in which claims gave devices back.
   absl::StatusOr<Verdict> VerdictOnReleased(const ClaimsState& data, const NodeInfo& node) const;
@@ -164,8 +174,12 @@ class DynamicResources final : public Plugin,
   Status CheckClasses(const api::ResourceClaim& claim) const;
 
   // What the claims get on the node that have no devices yet.
-  Status ReserveNew(ClaimsState& data, absl::string_view node_name) const;
+  Status ReserveNew(ClaimsState& data, absl::string_view node_name);
+  // Claims that the plan of an attempt frees.
+  void ReleaseGoneInPlan(ClaimsState& data) const;
   ClaimToAllocate Parse(std::shared_ptr<const api::ResourceClaim> claim) const;
+  void SignExchanges(const PodInfo& pod, const std::vector<PodClaim>& claims,
+                     PodSignature& signature) const;
   int64_t ScoreOf(const ClaimsOfPod& claims, const NodeInfo& node,
                   const NodeAllocation& allocation) const;
 
@@ -191,6 +205,8 @@ class DynamicResources final : public Plugin,
   const std::shared_ptr<ClusterDevices> devices_;
   const std::shared_ptr<ExtendedResourceClasses> classes_;  // null without DRAExtendedResource
   NodeAllocations allocations_;
+  GangDevices gang_;
+  const std::shared_ptr<const GoneInPlan> gone_in_plan_;
   absl::flat_hash_map<std::string, absl::Time> waits_since_;  // for returned devices, by uid
 };
 

@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/quantity.h"
+#include "berth/devices/device_allocator.h"
 
 namespace berth {
 namespace {
@@ -33,14 +34,28 @@ std::vector<Container> ContainersOf(const api::PodSpec& spec) {
   return containers;
 }
 
-// Whole ones; 0 for an amount that is none.
+// More than any claim may ask for, and so few that sums do not overflow.
+constexpr int64_t kTooMany = int64_t{1} << 40;
+
+// At most kTooMany. Upstream (Quantity.AsInt64) takes an amount that int64 cannot hold, or that is
+// not whole, for none, and then fails to bind the pod: here the pod is told.
 int64_t AmountIn(const api::Container& container, const std::string& resource) {
   const auto& requests = container.resources().requests();
   const auto found = requests.find(resource);
   if (found == requests.end()) return 0;
   const absl::StatusOr<Quantity> amount = Quantity::Parse(found->second.string());
-  if (!amount.ok() || *amount != Quantity::FromValue(amount->Value())) return 0;
-  return amount->Value();
+  return amount.ok() ? std::clamp<int64_t>(amount->Value(), 0, kTooMany) : 0;
+}
+
+// As an API server says it, which lets no such pod through; empty if the amount is whole.
+std::string WhyNotWhole(const api::Container& container, const std::string& resource) {
+  const auto& requests = container.resources().requests();
+  const auto found = requests.find(resource);
+  if (found == requests.end()) return "";
+  const absl::StatusOr<Quantity> amount = Quantity::Parse(found->second.string());
+  if (!amount.ok() || amount->Compare(Quantity::FromValue(amount->Value())) >= 0) return "";
+  return absl::StrCat("container ", container.name(), ": ", resource, ": Invalid value: \"",
+                      found->second.string(), "\": must be an integer");
 }
 
 // "container-C-request-R": the place of the container, and of the resource among its requests by
@@ -221,9 +236,13 @@ SpecialRequests MakeSpecialRequests(const api::PodSpec& pod,
   auto mappings = std::make_shared<api::PodExtendedResourceClaimStatus>();
   const std::vector<Container> containers = ContainersOf(pod);
   std::vector<api::DeviceRequest> requests;
+  std::string problem;
   for (size_t i = 0; i < resources.size(); ++i) {
     if (!left[i]) continue;
     const std::string resource(ResourceName(resources[i].id));
+    for (const Container& container : containers) {
+      if (problem.empty()) problem = WhyNotWhole(*container.message, resource);
+    }
     const RequestsOfResource of_resource(containers, resource);
     of_resource.ForEachRequest([&](const Request& request) {
       api::DeviceRequest& added = requests.emplace_back();
@@ -243,10 +262,17 @@ SpecialRequests MakeSpecialRequests(const api::PodSpec& pod,
   absl::c_sort(requests, [](const api::DeviceRequest& a, const api::DeviceRequest& b) {
     return a.name() < b.name();
   });
+  int64_t devices = 0;
   for (api::DeviceRequest& request : requests) {
+    devices += request.exactly().count();
     *made->mutable_spec()->mutable_devices()->add_requests() = std::move(request);
   }
-  return {std::move(made), std::move(mappings)};
+  // Upstream fails the attempt with this text, and so tries the pod again and again.
+  if (problem.empty() && devices > kMaxDevicesOfClaim) {
+    problem = absl::StrCat("claim ", claim.key(), ": number of requested devices ", devices,
+                           " exceeds the claim limit of ", kMaxDevicesOfClaim);
+  }
+  return {std::move(made), std::move(mappings), std::move(problem)};
 }
 
 }  // namespace berth

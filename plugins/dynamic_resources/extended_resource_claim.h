@@ -62,6 +62,8 @@ std::optional<std::vector<bool>> LeftToDevices(const std::vector<ExtendedResourc
 struct SpecialRequests {
   std::shared_ptr<const api::ResourceClaim> claim;
   std::shared_ptr<const api::PodExtendedResourceClaimStatus> mappings;
+  // Why no claim can ask for that, on whatever node; empty for most.
+  std::string problem;
 };
 SpecialRequests MakeSpecialRequests(const api::PodSpec& pod,
                                     const std::vector<ExtendedResource>& resources,

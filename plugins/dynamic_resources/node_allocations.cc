@@ -105,7 +105,9 @@ absl::StatusOr<NodeAllocation> NodeAllocations::With(const absl::flat_hash_set<D
        .claims = claims.ToAllocateOn(node)->claims,
        .is_held =
            [&](const DeviceId& device) {
-             return devices_.Holds(device) && !released.contains(device);
+             // What others are about to have they keep: members of a gang, in its plan.
+             return devices_.IsPromised(device) ||
+                    (devices_.Holds(device) && !released.contains(device));
            },
        .consumed = [this](const DeviceId& device) { return devices_.Consumed(device); },
        .max_steps = max_steps_},

@@ -127,13 +127,15 @@ const FieldTable& NodeResourcesBalancedAllocationArgs::Fields() {
 }
 
 absl::StatusOr<std::unique_ptr<Plugin>> NodeResourcesBalancedAllocation::Create(
-    const PluginArgs& args, Handle&) {
+    const PluginArgs& args, Handle& handle) {
   return std::make_unique<NodeResourcesBalancedAllocation>(
-      args.As<NodeResourcesBalancedAllocationArgs>());
+      args.As<NodeResourcesBalancedAllocationArgs>(), &handle);
 }
 
 NodeResourcesBalancedAllocation::NodeResourcesBalancedAllocation(
-    const NodeResourcesBalancedAllocationArgs& args) {
+    const NodeResourcesBalancedAllocationArgs& args, Handle* handle)
+    : handle_(handle),
+      classes_(handle == nullptr ? nullptr : handle->Shared<ExtendedResourceClasses>()) {
   for (const ResourceSpec& spec : args.resources) {
     const ResourceId id = ResourceIdOf(spec.name);
     requested_.push_back(id);
@@ -152,23 +154,40 @@ absl::StatusOr<int64_t> NodeResourcesBalancedAllocation::Score(const CycleState&
                                                                const NodeInfo& node) const {
   if (RequestsNothing(pod)) return 0;
   Fractions fractions;
+  const ExtendedResourceClasses* const classes = Classes();
   for (const ResourceId id : ResourcesFor(pod)) {
-    fractions.Add(SaturatingAdd(node.requested().Get(id), pod.requests().Get(id)),
-                  node.allocatable().Get(id));
+    const ResourceUse use = UseOf(id, node.requested(), node, classes);
+    fractions.Add(SaturatingAdd(use.requested, pod.requests().Get(id)), use.capacity);
   }
   return fractions.Score();
 }
 
-absl::Status NodeResourcesBalancedAllocation::ScoreNodes(const CycleState&, const PodInfo& pod,
-                                                         const NodeTable& nodes,
+const ExtendedResourceClasses* NodeResourcesBalancedAllocation::Classes() const {
+  return handle_ == nullptr ? nullptr : UpToDate(classes_.get(), *handle_);
+}
+
+absl::Status NodeResourcesBalancedAllocation::ScoreNodes(const CycleState& state,
+                                                         const PodInfo& pod, const NodeTable& nodes,
                                                          absl::Span<const NodeRow> rows,
                                                          absl::Span<int64_t> scores) const {
   if (RequestsNothing(pod)) {
     std::fill(scores.begin(), scores.end(), 0);
     return absl::OkStatus();
   }
+  const ExtendedResourceClasses* const classes = Classes();
+  const Resources resources = ResourcesFor(pod);
+  if (classes != nullptr && std::any_of(resources.begin(), resources.end(), [&](ResourceId id) {
+        return classes->ClassOf(id) != nullptr;
+      })) {  // there are no columns of devices
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const absl::StatusOr<int64_t> score = Score(state, pod, nodes.node(rows[i]));
+      if (!score.ok()) return score.status();
+      scores[i] = *score;
+    }
+    return absl::OkStatus();
+  }
   absl::InlinedVector<Columns, 4> columns;
-  for (const ResourceId id : ResourcesFor(pod)) {
+  for (const ResourceId id : resources) {
     columns.push_back(
         {pod.requests().Get(id), nodes.requested(id).data(), nodes.allocatable(id).data()});
   }

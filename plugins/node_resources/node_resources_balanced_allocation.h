@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "berth/columns/node_table.h"
+#include "berth/devices/extended_resource_classes.h"
 #include "berth/framework/args.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
@@ -28,7 +29,8 @@ class NodeResourcesBalancedAllocation final : public Plugin,
  public:
   static constexpr absl::string_view kName = "NodeResourcesBalancedAllocation";
   static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);
-  explicit NodeResourcesBalancedAllocation(const NodeResourcesBalancedAllocationArgs& args);
+  explicit NodeResourcesBalancedAllocation(const NodeResourcesBalancedAllocationArgs& args,
+                                           Handle* handle = nullptr);
 
   absl::string_view Name() const override { return kName; }
   Status PreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
@@ -41,9 +43,15 @@ class NodeResourcesBalancedAllocation final : public Plugin,
 
   Status SignPod(const PodInfo& pod, PodSignature& signature) const override;
   bool SignsSpecOnly() const override { return true; }
-  Aspects DependsOn() const override { return Aspect::kNodeAllocatable | Aspect::kNodeRequested; }
+  // Where devices stand for resources, on who has them, too: DynamicResources tells of that.
+  Aspects DependsOn() const override {
+    return Aspect::kNodeAllocatable | Aspect::kNodeRequested |
+           (Classes() == nullptr ? Aspect::kNothing : Aspect::kNodeOther);
+  }
 
  private:
+  // As NodeResourcesFit::Classes().
+  const ExtendedResourceClasses* Classes() const;
   using Resources = absl::InlinedVector<ResourceId, 6>;
 
   bool RequestsNothing(const PodInfo& pod) const;
@@ -52,6 +60,8 @@ class NodeResourcesBalancedAllocation final : public Plugin,
 
   std::vector<ResourceId> requested_;  // what PreScore asks for: all that are configured
   std::vector<ResourceId> scored_;     // those of which kube-scheduler keeps account
+  Handle* const handle_;
+  const std::shared_ptr<ExtendedResourceClasses> classes_;
 };
 
 }  // namespace berth

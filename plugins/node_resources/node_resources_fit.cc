@@ -139,11 +139,7 @@ NodeResourcesFit::NodeResourcesFit(const NodeResourcesFitArgs& args, Handle* han
       classes_(handle == nullptr ? nullptr : handle->Shared<ExtendedResourceClasses>()) {}
 
 const ExtendedResourceClasses* NodeResourcesFit::Classes() const {
-  if (classes_ == nullptr || !classes_->IsEnabledFor(handle_->profile_name())) return nullptr;
-  const ObjectStore& objects = handle_->objects();
-  classes_->Update(objects.version(Kind::kDeviceClass),
-                   [&] { return objects.List(Kind::kDeviceClass); });
-  return classes_.get();
+  return handle_ == nullptr ? nullptr : UpToDate(classes_.get(), *handle_);
 }
 
 Status NodeResourcesFit::PreFilter(CycleState& state, const PodInfo& pod, const NodeTable&,
@@ -228,13 +224,13 @@ NeededResources NodeResourcesFit::ResourcesNeededBy(const CycleState& state, con
 
 absl::StatusOr<int64_t> NodeResourcesFit::Score(const CycleState&, const PodInfo& pod,
                                                 const NodeInfo& node) const {
-  return scorer_.Score(pod, node);
+  return scorer_.Score(pod, node, Classes());
 }
 
 absl::Status NodeResourcesFit::ScoreNodes(const CycleState&, const PodInfo& pod,
                                           const NodeTable& nodes, absl::Span<const NodeRow> rows,
                                           absl::Span<int64_t> scores) const {
-  scorer_.ScoreNodes(pod, nodes, rows, scores);
+  scorer_.ScoreNodes(pod, nodes, rows, scores, Classes());
   return absl::OkStatus();
 }
 

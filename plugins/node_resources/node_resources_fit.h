@@ -69,7 +69,11 @@ class NodeResourcesFit final : public Plugin,
 
   Status SignPod(const PodInfo& pod, PodSignature& signature) const override;
   bool SignsSpecOnly() const override { return true; }
-  Aspects DependsOn() const override { return Aspect::kNodeAllocatable | Aspect::kNodeRequested; }
+  // Where devices stand for resources, on who has them, too: DynamicResources tells of that.
+  Aspects DependsOn() const override {
+    return Aspect::kNodeAllocatable | Aspect::kNodeRequested |
+           (Classes() == nullptr ? Aspect::kNothing : Aspect::kNodeOther);
+  }
 
   void ExplainWaiting(const PodInfo& pod, const Status& rejection, const NodeTable& nodes,
                       WaitingFor& waiting) const override;

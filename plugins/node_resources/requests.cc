@@ -50,6 +50,24 @@ std::vector<bool> BackedByDevices(const Requests& requests,
   return backed;
 }
 
+ResourceUse UseOf(ResourceId resource, const ResourceVector& requested, const NodeInfo& node,
+                  const ExtendedResourceClasses* classes) {
+  const ResourceUse by_itself{requested.Get(resource), node.allocatable().Get(resource)};
+  if (by_itself.capacity != 0 || classes == nullptr) return by_itself;
+  const auto device_class = classes->ClassOf(resource);
+  if (device_class == nullptr) return by_itself;
+  const DevicesOfClass devices = classes->Count(*device_class, node);
+  return devices.all > 0 ? ResourceUse{devices.taken, devices.all} : by_itself;
+}
+
+const ExtendedResourceClasses* UpToDate(ExtendedResourceClasses* classes, const Handle& handle) {
+  if (classes == nullptr || !classes->IsEnabledFor(handle.profile_name())) return nullptr;
+  const ObjectStore& objects = handle.objects();
+  classes->Update(objects.version(Kind::kDeviceClass),
+                  [&] { return objects.List(Kind::kDeviceClass); });
+  return classes;
+}
+
 void SignResources(const ResourceVector& amounts, PodSignature& signature) {
   int64_t count = 0;
   amounts.ForEach([&](ResourceId, int64_t) { ++count; });

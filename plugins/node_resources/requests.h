@@ -10,6 +10,8 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "berth/devices/extended_resource_classes.h"
+#include "berth/framework/handle.h"
+#include "berth/framework/node_info.h"
 #include "berth/framework/pod_info.h"
 #include "berth/incremental/resource_filter.h"
 #include "berth/incremental/sign.h"
@@ -33,6 +35,18 @@ std::vector<bool> BackedByDevices(const Requests& requests, const ExtendedResour
 inline bool IsLeftToDevices(const std::vector<bool>& backed, size_t request, int64_t allocatable) {
   return !backed.empty() && backed[request] && allocatable <= 0;
 }
+
+// What a node has of a resource, and what of it is requested. Devices count where claims get pods
+// these for the resource. As kube-scheduler v1.35 resource_allocation.go.
+struct ResourceUse {
+  int64_t requested = 0, capacity = 0;
+};
+ResourceUse UseOf(ResourceId resource, const ResourceVector& requested, const NodeInfo& node,
+                  const ExtendedResourceClasses* classes);
+
+// Which class backs which extended resource, as of now; null where DynamicResources of the profile
+// gets pods no devices for them.
+const ExtendedResourceClasses* UpToDate(ExtendedResourceClasses* classes, const Handle& handle);
 
 void SignResources(const ResourceVector& amounts, PodSignature& signature);
 

@@ -7,6 +7,7 @@
 
 #include "berth/api/amounts.h"
 #include "berth/framework/score.h"
+#include "plugins/node_resources/requests.h"
 #include "plugins/node_resources/row_block.h"
 #include "src/simd/vector_clones.h"
 
@@ -201,15 +202,22 @@ ResourceScorer::Terms ResourceScorer::TermsOf(const PodInfo& pod) const {
 }
 
 template <ResourceScorer::Type type>
-int64_t ResourceScorer::ScoreAs(const Terms& terms, const NodeInfo& node) const {
+int64_t ResourceScorer::ScoreAs(const Terms& terms, const NodeInfo& node,
+                                const ExtendedResourceClasses* classes) const {
   Mean<type> mean(*this);
   for (const Term& term : terms) {
     const ResourceVector& requested =
         HasNonzeroDefault(term.resource) ? node.nonzero_requested() : node.requested();
-    mean.Add(SaturatingAdd(requested.Get(term.resource), term.pod_request),
-             node.allocatable().Get(term.resource), term.weight);
+    const ResourceUse use = UseOf(term.resource, requested, node, classes);
+    mean.Add(SaturatingAdd(use.requested, term.pod_request), use.capacity, term.weight);
   }
   return mean.Result();
+}
+
+bool ResourceScorer::AreAnyBacked(const Terms& terms, const ExtendedResourceClasses* classes) {
+  return classes != nullptr && std::any_of(terms.begin(), terms.end(), [&](const Term& term) {
+           return classes->ClassOf(term.resource) != nullptr;
+         });
 }
 
 struct ResourceScorer::Columns {
@@ -296,22 +304,28 @@ bool ResourceScorer::ScoreBlock(absl::Span<const Columns> columns, absl::Span<co
   return true;
 }
 
-int64_t ResourceScorer::Score(const PodInfo& pod, const NodeInfo& node) const {
+int64_t ResourceScorer::Score(const PodInfo& pod, const NodeInfo& node,
+                              const ExtendedResourceClasses* classes) const {
   const Terms terms = TermsOf(pod);
   switch (type_) {
     case Type::kLeastAllocated:
-      return ScoreAs<Type::kLeastAllocated>(terms, node);
+      return ScoreAs<Type::kLeastAllocated>(terms, node, classes);
     case Type::kMostAllocated:
-      return ScoreAs<Type::kMostAllocated>(terms, node);
+      return ScoreAs<Type::kMostAllocated>(terms, node, classes);
     case Type::kRequestedToCapacityRatio:
       break;
   }
-  return ScoreAs<Type::kRequestedToCapacityRatio>(terms, node);
+  return ScoreAs<Type::kRequestedToCapacityRatio>(terms, node, classes);
 }
 
 void ResourceScorer::ScoreNodes(const PodInfo& pod, const NodeTable& nodes,
-                                absl::Span<const NodeRow> rows, absl::Span<int64_t> scores) const {
+                                absl::Span<const NodeRow> rows, absl::Span<int64_t> scores,
+                                const ExtendedResourceClasses* classes) const {
   const Terms terms = TermsOf(pod);
+  if (AreAnyBacked(terms, classes)) {  // there are no columns of devices
+    for (size_t i = 0; i < rows.size(); ++i) scores[i] = Score(pod, nodes.node(rows[i]), classes);
+    return;
+  }
   switch (type_) {
     case Type::kLeastAllocated:
       return ScoreNodesAs<Type::kLeastAllocated>(terms, nodes, rows, scores);

@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "berth/api/resources.h"
 #include "berth/columns/node_table.h"
+#include "berth/devices/extended_resource_classes.h"
 #include "berth/framework/node_info.h"
 #include "berth/framework/pod_info.h"
 #include "plugins/node_resources/node_resources_fit_args.h"
@@ -26,9 +27,13 @@ class ResourceScorer {
   // `strategy` has passed the checks of its Fields().
   explicit ResourceScorer(const ScoringStrategy& strategy);
 
-  int64_t Score(const PodInfo& pod, const NodeInfo& node) const;
+  // With DRAExtendedResource, `classes` says which devices count as capacity of a resource that a
+  // node does not have by itself; null without.
+  int64_t Score(const PodInfo& pod, const NodeInfo& node,
+                const ExtendedResourceClasses* classes = nullptr) const;
   void ScoreNodes(const PodInfo& pod, const NodeTable& nodes, absl::Span<const NodeRow> rows,
-                  absl::Span<int64_t> scores) const;
+                  absl::Span<int64_t> scores,
+                  const ExtendedResourceClasses* classes = nullptr) const;
 
  private:
   // A resource that counts for this pod.
@@ -38,13 +43,15 @@ class ResourceScorer {
     int64_t pod_request;
   };
   using Terms = absl::InlinedVector<Term, 4>;
+  static bool AreAnyBacked(const Terms& terms, const ExtendedResourceClasses* classes);
   // Collects the resources of one node; defined in the source for each type.
   template <Type type>
   class Mean;
 
   Terms TermsOf(const PodInfo& pod) const;
   template <Type type>
-  int64_t ScoreAs(const Terms& terms, const NodeInfo& node) const;
+  int64_t ScoreAs(const Terms& terms, const NodeInfo& node,
+                  const ExtendedResourceClasses* classes) const;
   template <Type type>
   void ScoreNodesAs(const Terms& terms, const NodeTable& nodes, absl::Span<const NodeRow> rows,
                     absl::Span<int64_t> scores) const;

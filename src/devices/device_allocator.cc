@@ -60,10 +60,7 @@ class Search {
     if (worth_.has_value()) result.score = worth_->Score();
     if (!error_.ok()) return error_;
     if (found) {
-      result.outcome = NodeAllocation::Outcome::kAllocated;
-      for (const NodePool& pool : pools_) {
-        result.slices.insert(result.slices.end(), pool.slices.begin(), pool.slices.end());
-      }
+      Complete(result);
       return result;
     }
     result = NodeAllocation();
@@ -219,7 +216,21 @@ class Search {
   // --- The search ---
 
   bool AllocateClaims(size_t claim) {
-    return claim == claims_.size() || AllocateRequests(claim, 0);
+    return claim == claims_.size() ? IsAccepted() : AllocateRequests(claim, 0);
+  }
+
+  bool IsAccepted() {
+    if (request_.accept == nullptr) return true;
+    NodeAllocation solution = *result_;
+    Complete(solution);
+    return request_.accept(solution);
+  }
+
+  void Complete(NodeAllocation& solution) const {
+    solution.outcome = NodeAllocation::Outcome::kAllocated;
+    for (const NodePool& pool : pools_) {
+      solution.slices.insert(solution.slices.end(), pool.slices.begin(), pool.slices.end());
+    }
   }
 
   bool AllocateRequests(size_t claim, size_t request) {

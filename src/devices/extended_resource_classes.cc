@@ -34,7 +34,8 @@ void ExtendedResourceClasses::Update(uint64_t version,
     const auto device_class = object->Share<api::DeviceClass>();
     classes_[ResourceIdOf(absl::StrCat(kDeviceClassResourcePrefix, object->name()))] = device_class;
     const std::string& resource = device_class->spec().extended_resource_name();
-    if (resource.empty() || absl::StartsWith(resource, kDeviceClassResourcePrefix)) continue;
+    // An API server lets no other name through: "hugepages-2Mi" stays what it is.
+    if (!IsExtendedResourceName(resource)) continue;
     std::shared_ptr<const api::DeviceClass>& backing = classes_[ResourceIdOf(resource)];
     if (backing == nullptr || IsPreferred(*device_class, *backing)) backing = device_class;
   }

@@ -140,10 +140,15 @@ CachedPod ClusterState::TakeOff(UidRef pod) {
   CachedPod taken = *known;
   cache_.RemovePod(*taken.pod->identity());
   groups_.Assume(*taken.pod->identity(), "");
+  gone_in_plan_->pods.push_back(taken.pod);
   return taken;
 }
 
 void ClusterState::PutBack(CachedPod pod) {
+  std::vector<std::shared_ptr<const PodInfo>>& gone = gone_in_plan_->pods;
+  const auto taken = absl::c_find(gone, pod.pod);
+  BERTH_CHECK(taken != gone.end());
+  gone.erase(taken);
   groups_.Assume(*pod.pod->identity(), pod.node_name.view());
   cache_.PutBack(std::move(pod));
 }

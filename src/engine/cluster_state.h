@@ -16,6 +16,7 @@
 #include "berth/api/segmented_map.h"
 #include "berth/cluster.h"
 #include "berth/framework/enqueue.h"
+#include "berth/handle/gone_in_plan.h"
 #include "cache/cache.h"
 #include "cache/nominations.h"
 #include "cache/objects.h"
@@ -96,6 +97,8 @@ class ClusterState {
   // put back before the next event. TakeOff: without a pod if it is on no node.
   CachedPod TakeOff(UidRef pod);
   void PutBack(CachedPod pod);
+  // Those that are off now, as they were, in the order in which they were taken off.
+  const std::shared_ptr<GoneInPlan>& gone_in_plan() const { return gone_in_plan_; }
 
   // The cluster has been asked to evict the pod. Until the watch shows that it goes, it is taken
   // for one that is being deleted: nobody picks it as a victim again, or makes more room than
@@ -166,6 +169,7 @@ class ClusterState {
     absl::Time since;
   };
   IdentityMap<Leaving, ByUid> terminating_;
+  const std::shared_ptr<GoneInPlan> gone_in_plan_ = std::make_shared<GoneInPlan>();
   SegmentedMap<Symbol, std::shared_ptr<const NodeInfo>> nodes_;  // without their pods
 };
 

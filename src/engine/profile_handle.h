@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <typeinfo>
 
 #include "berth/cluster.h"
 #include "berth/extensions/extender.h"
@@ -63,7 +64,9 @@ class ProfileHandle final : public Handle, private DryRunInputsSource {
         shared_(shared),
         counters_(counters),
         extenders_(extenders),
-        services_(services) {}
+        services_(services) {
+    SharedSlot(typeid(GoneInPlan).name()) = cluster.gone_in_plan();
+  }
 
   // The profile's framework, once it is built. Before that nothing can be run.
   void SetFramework(const Framework* framework) { framework_ = framework; }

@@ -94,6 +94,11 @@ std::optional<QuotaLine> QuotaLine::Parse(absl::string_view text) {
   } else {
     line.resource = ResourceIdOf(name);
   }
+  if (absl::StartsWith(line.label.view(), kAttributeOfDevices)) {
+    const bool is_of_devices = name == kGpu || absl::EndsWith(name, kDevicesOfClass);
+    if (!is_of_devices || line.label.view() == kAttributeOfDevices) return std::nullopt;
+    line.mark = Symbol::Intern(absl::StrCat(line.label.view(), "=", line.value.view()));
+  }
   return line;
 }
 
@@ -107,6 +112,7 @@ std::string QuotaLine::ToString() const {
 
 bool QuotaLine::Covers(const LabelSet& node) const {
   if (label.empty()) return true;
+  if (!mark.empty()) return node.Has(mark);
   if (label.view() != kModel) {
     const Symbol* const found = node.Find(label);
     return found != nullptr && *found == value;
@@ -119,6 +125,7 @@ bool QuotaLine::Covers(const LabelSet& node) const {
 
 int64_t QuotaLine::OfNode(const LabelSet& labels, const PodAmounts& allocatable,
                           int64_t allowed_pods) const {
+  if (!mark.empty()) return allocatable.DecidedOf(*this);
   if (!Covers(labels)) return 0;
   return counts == Counts::kPods ? allowed_pods : allocatable.Of(*this);
 }
@@ -152,7 +159,37 @@ Quantity QuotaLine::QuantityOf(int64_t amount) const {
   return berth::QuantityOf(resource, amount);
 }
 
+void PodAmounts::Add(const PodAmounts& other) {
+  resources.Add(other.resources);
+  gpu_milli = SaturatingAdd(gpu_milli, other.gpu_milli);
+  undecided.Add(other.undecided);
+  undecided_gpu_milli = SaturatingAdd(undecided_gpu_milli, other.undecided_gpu_milli);
+  for (const auto& [line, amount] : other.decided) AddDecided(line, amount);
+}
+
+void PodAmounts::AddDecided(const QuotaLine& line, int64_t amount) {
+  for (auto& [of, sum] : decided) {
+    if (of == line) {
+      sum = SaturatingAdd(sum, amount);
+      return;
+    }
+  }
+  decided.emplace_back(line, amount);
+}
+
+int64_t PodAmounts::DecidedOf(const QuotaLine& line) const {
+  for (const auto& [of, amount] : decided) {
+    if (of == line) return amount;
+  }
+  return 0;
+}
+
 int64_t PodAmounts::Of(const QuotaLine& line) const {
+  if (!line.mark.empty()) {
+    return SaturatingAdd(DecidedOf(line), line.counts == QuotaLine::Counts::kGpu
+                                              ? undecided_gpu_milli
+                                              : undecided.Get(line.resource));
+  }
   switch (line.counts) {
     case QuotaLine::Counts::kGpu:
       return gpu_milli;

@@ -178,7 +178,8 @@ class SpecReader {
     if (!line.has_value()) {
       Wrong(absl::StrCat(field, ": \"", name,
                          "\" is no line; it is a resource, \"gpu\" or \"pods\", with a label of "
-                         "nodes behind it or not: gpu{model=H100}"));
+                         "nodes behind it or not: gpu{model=H100}; for GPUs and devices of claims "
+                         "also an attribute: gpu{attribute:gpu.nvidia.com/architecture=Hopper}"));
       return std::nullopt;
     }
     const absl::StatusOr<Quantity> quantity = Quantity::Parse(text);

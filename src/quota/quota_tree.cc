@@ -191,8 +191,9 @@ LineAmounts QuotaTree::ChargeOf(const PodAmounts& amounts, const LabelSet* node)
   LineAmounts charge;
   for (int line = 0; line < static_cast<int>(lines_.size()); ++line) {
     const QuotaLine& of = lines_[line];
-    if (of.of_some_nodes() && (node == nullptr || !of.Covers(*node))) continue;
-    const int64_t amount = amounts.Of(of);
+    const bool is_covered = !of.of_some_nodes() || (node != nullptr && of.Covers(*node));
+    // What claims have they have wherever the pod is.
+    const int64_t amount = is_covered ? amounts.Of(of) : amounts.DecidedOf(of);
     if (amount != 0) charge.emplace_back(line, amount);
   }
   return charge;

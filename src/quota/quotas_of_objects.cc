@@ -7,6 +7,7 @@
 #include "berth/api/amounts.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/framework/node_info.h"
+#include "berth/quota/quota_devices.h"
 #include "berth/quota/quota_spec.h"
 #include "berth/quota/quota_tree.h"
 
@@ -16,6 +17,12 @@ namespace {
 // By line, what the nodes have.
 QuotaAmounts CapacityOf(const std::vector<Object>& objects, absl::Span<const QuotaLine> lines) {
   QuotaAmounts capacity;
+  std::vector<const Object*> slices;
+  for (const Object& object : objects) {
+    if (object.kind() == Kind::kResourceSlice) slices.push_back(&object);
+  }
+  QuotaDevices devices;
+  devices.Read(slices, lines);
   for (const Object& object : objects) {
     if (object.kind() != Kind::kNode) continue;
     const auto node = NodeSpec::Create(object.Share<api::Node>());
@@ -23,6 +30,7 @@ QuotaAmounts CapacityOf(const std::vector<Object>& objects, absl::Span<const Quo
     PodAmounts amounts;
     amounts.resources = (*node)->allocatable;
     amounts.gpu_milli = GpuMilliOf((*node)->allocatable);
+    devices.AddGpus(Symbol::Intern(object.name()), amounts);
     for (const QuotaLine& line : lines) {
       if (!line.has_known_capacity()) continue;
       const int64_t more = line.OfNode((*node)->labels, amounts, (*node)->allowed_pods);

@@ -126,8 +126,13 @@ void ScenarioHistory::TakeInPod(const Object& object, bool deleted, absl::Durati
   } else if (runs && known == running_.end()) {
     const auto info = PodInfo::Create(object.packed());
     if (!info.ok()) return;
+    ResourceVector requests = (*info)->requests();
+    // Devices stand for these: the node has none of them by itself.
+    for (const auto& mapping : pod.status().extended_resource_claim_status().request_mappings()) {
+      requests.Set(ResourceIdOf(mapping.resource_name()), 0);
+    }
     const Running& running =
-        running_.emplace(uid, Running{pod.spec().node_name(), (*info)->requests()}).first->second;
+        running_.emplace(uid, Running{pod.spec().node_name(), std::move(requests)}).first->second;
     Node& node = nodes_[running.node];
     node.used.Add(running.requests);
     ++node.pods;

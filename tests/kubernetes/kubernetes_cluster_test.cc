@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "berth/api/core_v1.pb.h"
+#include "berth/api/resource_v1.pb.h"
 #include "berth/api/scheduling_x_k8s_io.pb.h"
 #include "berth/kubernetes/wire.pb.h"
 #include "berth/testing/objects.h"
@@ -425,6 +426,80 @@ TEST_F(UpdateTest, ABuiltInKindIsReadInProtobufAndPatchedToo) {
   ASSERT_TRUE(cluster().Update({Object::Of(volume)}).ok());
   EXPECT_EQ(server_.Last(absl::StrCat("PATCH ", path)).body,
             R"({"metadata":{"resourceVersion":"5"},"spec":{"claimRef":{"name":"c"}}})");
+}
+
+// --- Create and Delete ---------------------------------------------------------------------------
+
+const std::string kClaims = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
+const std::string kPostClaim = absl::StrCat("POST ", kClaims);
+const std::string kDeleteClaim = absl::StrCat("DELETE ", kClaims, "/p-extended-resources-x7k9m");
+
+Object SpecialClaim() {
+  return testing::ObjectsFromYaml(
+      "{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {namespace: default, "
+      "generateName: p-extended-resources-, annotations: "
+      "{resource.kubernetes.io/extended-resource-claim: 'true'}}, spec: {devices: {requests: "
+      "[{name: container-0-request-0, exactly: {deviceClassName: gpu, count: 2}}]}}}")[0];
+}
+
+using CreateTest = KubernetesClusterTest;
+
+TEST_F(CreateTest, TheAnswerIsTheObjectAsTheServerHasIt) {
+  api::ResourceClaim made = SpecialClaim().As<api::ResourceClaim>();
+  made.mutable_metadata()->set_name("p-extended-resources-x7k9m");
+  made.mutable_metadata()->set_uid("uid-2");
+  made.mutable_metadata()->set_resource_version("9");
+  server_.On(kPostClaim,
+             {{.code = 201,
+               .body = Envelope("resource.k8s.io/v1", "ResourceClaim", made.SerializeAsString()),
+               .content_type = kProtobufType}});
+  const absl::StatusOr<Object> created = cluster().Create(SpecialClaim());
+  ASSERT_TRUE(created.ok()) << created.status();
+  EXPECT_EQ(created->name(), "p-extended-resources-x7k9m");
+  EXPECT_EQ(created->uid(), "uid-2");
+  const TestRequest request = server_.Last(kPostClaim);
+  EXPECT_EQ(request.headers.at("content-type"), "application/json");
+  EXPECT_THAT(request.body, HasSubstr(R"("generateName":"p-extended-resources-")"));
+  EXPECT_THAT(request.body, HasSubstr(R"("deviceClassName":"gpu")"));
+  EXPECT_THAT(request.body, HasSubstr(R"("count":)"));
+  EXPECT_THAT(request.body, Not(HasSubstr("\"status\"")));
+}
+
+TEST_F(CreateTest, WhatMayHaveHappenedIsNotTriedAgain) {
+  server_.On(kPostClaim, {Refusal(504, "Timeout")});
+  EXPECT_TRUE(absl::IsUnknown(cluster().Create(SpecialClaim()).status()));
+  EXPECT_THAT(server_.Asked(), ElementsAre(kPostClaim));
+}
+
+TEST_F(CreateTest, ARefusalIsAnError) {
+  server_.On(kPostClaim, {Refusal(409, "AlreadyExists"), Refusal(403, "Forbidden")});
+  EXPECT_TRUE(absl::IsAlreadyExists(cluster().Create(SpecialClaim()).status()));
+  EXPECT_FALSE(cluster().Create(SpecialClaim()).ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(cluster().Create(testing::MakePod().Object()).status()));
+  EXPECT_EQ(server_.Asked().size(), 2u);
+}
+
+using DeleteTest = KubernetesClusterTest;
+
+TEST_F(DeleteTest, DeletesThatObjectOnly) {
+  server_.On(kDeleteClaim, {{}, Refusal(404, "NotFound")});
+  UseJson();
+  const Identity claim(Kind::kResourceClaim, "default", "p-extended-resources-x7k9m", "uid-2");
+  ASSERT_TRUE(cluster().Delete(claim).ok());
+  EXPECT_THAT(server_.Last(kDeleteClaim).body, HasSubstr(R"("preconditions":{"uid":"uid-2"})"));
+  EXPECT_TRUE(absl::IsNotFound(cluster().Delete(claim)));
+  EXPECT_TRUE(absl::IsInvalidArgument(cluster().Delete(*ThePod())));
+  EXPECT_EQ(server_.Asked().size(), 2u);
+}
+
+TEST_F(DeleteTest, AnotherObjectOfThatNameStays) {
+  server_.On(kDeleteClaim, {Refusal(409, "Conflict")});
+  server_.On(absl::StrCat("GET ", kClaims, "/p-extended-resources-x7k9m"),
+             {{.body = R"({"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim","metadata":)"
+                       R"({"name":"p-extended-resources-x7k9m","namespace":"default",)"
+                       R"("uid":"uid-3"}})"}});
+  const Identity claim(Kind::kResourceClaim, "default", "p-extended-resources-x7k9m", "uid-2");
+  EXPECT_TRUE(absl::IsNotFound(cluster().Delete(claim)));
 }
 
 // --- Statuses of groups --------------------------------------------------------------------------

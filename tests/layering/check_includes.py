@@ -38,7 +38,7 @@ MAY_INCLUDE = {
     "include/berth/columns/": COLUMNS,
     "include/berth/incremental/": PUBLIC,
     "include/berth/gpu/": API,
-    "include/berth/quota/": MEANING,
+    "include/berth/quota/": MEANING + ["berth/devices/"],  # which devices lines count
     "src/api/": API,
     "src/values/": MEANING,
     "src/simd/": [],
@@ -77,7 +77,7 @@ MAY_INCLUDE = {
     "include/berth/devices/": API,
     "src/devices/": API + ["berth/devices/", "cel/"],
     "src/gpu/": API + ["berth/gpu/"],
-    "src/quota/": MEANING + ["berth/quota/", "berth/gpu/"],
+    "src/quota/": MEANING + ["berth/quota/", "berth/gpu/", "berth/devices/"],
     # And its own folder; builtin.cc all of them. src/simd/ has nothing of Berth's: what it says to a compiler you can say, too.
     "plugins/": PUBLIC + ["berth/gpu/", "berth/devices/", "berth/quota/", "src/simd/"],
     "plugins/dynamic_resources/": PUBLIC + ["berth/devices/", "berth/cluster.h"],  # for what Handle::PatchPodStatus() takes

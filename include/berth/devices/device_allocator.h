@@ -69,6 +69,8 @@ struct AllocationRequest {
   // How many devices may be tried; those of one request count each time that they are looked at.
   int64_t max_steps = std::numeric_limits<int64_t>::max();
   DeviceScoring scoring = DeviceScoring::kFirstFit;
+  // Whether to take a solution; if not, the search goes on to the next one. Absent: the first.
+  std::function<bool(const NodeAllocation&)> accept = nullptr;
 };
 
 // The first solution of a depth-first search: claims in order, their requests in order,

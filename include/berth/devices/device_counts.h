@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Devices by number, for quotas: those that a claim asks for, and those that it has.
+// Devices by number: those that a claim asks for, and those that it has, for quotas; those of a
+// class that a node has, for scores.
 #ifndef BERTH_DEVICES_DEVICE_COUNTS_H_
 #define BERTH_DEVICES_DEVICE_COUNTS_H_
 
@@ -7,28 +8,46 @@
 #include <map>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
+#include "berth/api/labels.h"
+#include "berth/api/symbol.h"
+#include "berth/devices/device_id.h"
 
 namespace berth {
 
 namespace api {
-class AllocationResult;
+class DeviceClass;
+class DeviceSubRequest;
+class ExactDeviceRequest;
+class ResourceClaim;
 class ResourceClaimSpec;
 }  // namespace api
 
 class DeviceInventory;
+
+// The devices that a request, or an alternative of one, asks for: 32 for all; 1 if it says nothing.
+int64_t CountOf(const api::ExactDeviceRequest& request);
+int64_t CountOf(const api::DeviceSubRequest& request);
 
 // By class the devices that the claim asks for, as kube-controller-manager v1.35 counts them for
 // the quota CLASS.deviceclass.resource.k8s.io/devices: of a prioritised list the most that an
 // alternative asks for, of each class; 32 where all are asked for.
 std::map<std::string, int64_t> CountRequestedDevices(const api::ResourceClaimSpec& claim);
 
-// By value of the attribute ("domain/name") the devices that the allocation has, as text ("true",
-// "4", "1.0.0"); those without it, or that no slice offers any more, under "". Admin access does
-// not count.
-std::map<std::string, int64_t> CountAllocatedDevices(const api::AllocationResult& allocation,
-                                                     absl::string_view attribute,
-                                                     const DeviceInventory& inventory);
+// By class the devices that the claim has, as far as they `count`. Admin access does not.
+std::map<std::string, int64_t> CountAllocatedDevices(
+    const api::ResourceClaim& claim, absl::FunctionRef<bool(const DeviceId&)> counts);
+
+// The devices of a class that a node can use, and those of them that `is_taken`. As kube-scheduler
+// v1.35 noderesources calculateDRAResourceTotals, but only of each pool's newest generation. None
+// if a selector fails. Threads: any, while nothing sets what the inventory has.
+struct DevicesOfClass {
+  int64_t all = 0, taken = 0;
+};
+DevicesOfClass CountDevicesOfClass(const api::DeviceClass& device_class, DeviceInventory& inventory,
+                                   Symbol node_name, const LabelSet& node_labels,
+                                   absl::FunctionRef<bool(const DeviceId&)> is_taken);
 
 }  // namespace berth
 

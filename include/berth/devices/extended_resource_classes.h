@@ -5,9 +5,11 @@
 #define BERTH_DEVICES_EXTENDED_RESOURCE_CLASSES_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -17,8 +19,11 @@
 #include "berth/api/kinds.h"
 #include "berth/api/object.h"
 #include "berth/api/resources.h"
+#include "berth/devices/device_counts.h"
 
 namespace berth {
+
+class NodeInfo;
 
 // Before the name of a class, that of the extended resource that it always backs.
 inline constexpr absl::string_view kDeviceClassResourcePrefix =
@@ -37,6 +42,14 @@ class ExtendedResourceClasses {
   void Enable(absl::string_view profile) { profiles_.emplace(profile); }
   bool IsEnabledFor(absl::string_view profile) const { return profiles_.contains(profile); }
 
+  // How many devices of a class a node has, and how many of them claims have or are about to have:
+  // from the same factory. Any thread asks, while nothing changes.
+  using CountDevices = std::function<DevicesOfClass(const api::DeviceClass&, const NodeInfo&)>;
+  void SetCount(CountDevices count) { count_ = std::move(count); }
+  DevicesOfClass Count(const api::DeviceClass& device_class, const NodeInfo& node) const {
+    return count_ == nullptr ? DevicesOfClass() : count_(device_class, node);
+  }
+
   // As the classes are at `version` of their kind; `list` is called if that is another one than
   // before.
   void Update(uint64_t version, absl::FunctionRef<std::vector<const Object*>()> list);
@@ -47,6 +60,7 @@ class ExtendedResourceClasses {
 
  private:
   absl::flat_hash_set<std::string> profiles_;
+  CountDevices count_;
   std::optional<uint64_t> version_;
   absl::flat_hash_map<ResourceId, std::shared_ptr<const api::DeviceClass>> classes_;
 };

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/string_view.h"
@@ -23,8 +24,11 @@ struct PodAmounts;
 // Behind a class: the devices of it that ResourceClaims ask for, as quotas of Kubernetes spell it.
 inline constexpr absl::string_view kDevicesOfClass = ".deviceclass.resource.k8s.io/devices";
 
+// Before the name of an attribute of devices, where else a label of nodes stands.
+inline constexpr absl::string_view kAttributeOfDevices = "attribute:";
+
 // A key of min, max and their like: "cpu", "pods", "gpu", "nvidia.com/gpu{zone=a}",
-// "gpu{model=H100}".
+// "gpu{model=H100}", "gpu{attribute:gpu.nvidia.com/architecture=Hopper}".
 struct QuotaLine {
   enum class Counts : uint8_t { kResource, kGpu, kPods };
 
@@ -32,13 +36,20 @@ struct QuotaLine {
   ResourceId resource = 0;  // of kResource
   Symbol label;             // empty: on all nodes; "model": any of the labels that name GPU models
   Symbol value;
+  // Of a line of GPUs or claimed devices that goes by an attribute: "attribute:NAME=VALUE", which
+  // stands among the labels that Covers() is asked with if some device of the node has it.
+  Symbol mark;
 
   // Absent if the text is no line: an empty name, a brace without its other one, a label without a
-  // value.
+  // value, an attribute of what is no device.
   static std::optional<QuotaLine> Parse(absl::string_view text);
   std::string ToString() const;
 
   bool of_some_nodes() const { return !label.empty(); }
+  // "gpu.nvidia.com/architecture"; empty for most.
+  absl::string_view attribute() const {
+    return mark.empty() ? absl::string_view() : label.view().substr(kAttributeOfDevices.size());
+  }
   // Whether it counts what runs on a node with these labels.
   bool Covers(const LabelSet& node) const;
   // The amount of a quantity in the line's unit: thousandths of a CPU or GPU, bytes, plain counts.
@@ -63,8 +74,17 @@ struct PodAmounts {
   // capacity_scheduling.go computePodResourceRequest: neither sidecars nor pod-level resources.
   ResourceVector resources;
   int64_t gpu_milli = 0;  // whole GPUs of any vendor and parts, in thousandths
+  // What of these claims are to get yet: it may have the attribute of a line or not.
+  ResourceVector undecided;
+  int64_t undecided_gpu_milli = 0;
+  // By line with an attribute, what claims have of it. Wherever the pod runs.
+  std::vector<std::pair<QuotaLine, int64_t>> decided;
+  // Stops at the ends of int64.
+  void Add(const PodAmounts& other);
+  void AddDecided(const QuotaLine& line, int64_t amount);
+  int64_t DecidedOf(const QuotaLine& line) const;
 
-  // In the unit of `line`, wherever the pod runs.
+  // In the unit of `line`, on a node that it covers.
   int64_t Of(const QuotaLine& line) const;
 };
 PodAmounts AmountsOf(const PodInfo& pod);

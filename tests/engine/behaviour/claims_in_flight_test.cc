@@ -101,5 +101,79 @@ TEST_F(ClaimsInFlight, AWriteThatWasLostPromisesNothing) {
   EXPECT_TRUE(IsAllocated("e"));
 }
 
+// With DRAExtendedResource: a node with one device, and pods that request it without a claim.
+class SpecialClaimsInFlight : public ::testing::Test {
+ protected:
+  SpecialClaimsInFlight()
+      : world_(ParseConfiguration(R"(
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- pluginConfig: [{name: DynamicResources, args: {featureGates: {DRAExtendedResource: true}}}]
+)",
+                                  "config", Builtins())
+                   .configuration,
+               Builtins(), World::Calls::kStepped) {
+    world_.Set(CpuNode("n0", "64").Object());
+    for (const Object& object : ObjectsFromYaml(R"(
+{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: any}, spec: {extendedResourceName: example.com/x}}
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: n0}, spec: {driver: d, nodeName: n0, pool: {name: n0, generation: 1, resourceSliceCount: 1}, devices: [{name: x}]}}
+)")) {
+      world_.Set(object);
+    }
+  }
+  void SetPod(const std::string& name) {
+    world_.Set(CpuPod(name, "1").Request("example.com/x", "1").Object());
+  }
+  // Those that have the device.
+  int Allocated() {
+    int allocated = 0;
+    for (const Object& claim : world_.memory().List(Kind::kResourceClaim)) {
+      allocated += static_cast<int>(claim.As<api::ResourceClaim>().status().has_allocation());
+    }
+    return allocated;
+  }
+  int Claims() { return static_cast<int>(world_.memory().List(Kind::kResourceClaim).size()); }
+
+  World world_;
+};
+
+TEST_F(SpecialClaimsInFlight, ACreationWithoutAnAnswerIsFoundAndDeleted) {
+  SetPod("p");
+  int created = 0;
+  world_.cluster.before_create = [&](const Object&) { ++created; };
+  world_.cluster.lose_create = true;
+  world_.Settle();
+  EXPECT_EQ(created, 1);
+  EXPECT_EQ(world_.NodeOf("p"), "");
+  // The claim of the attempt that failed is in the way, is deleted, and then the pod has another.
+  for (int i = 0; i < 60 && world_.NodeOf("p").empty(); ++i) {
+    world_.Advance(absl::Seconds(1));
+    ASSERT_LE(Allocated(), 1);
+  }
+  EXPECT_EQ(world_.NodeOf("p"), "n0");
+  EXPECT_EQ(created, 2);
+  EXPECT_EQ(Claims(), 1);
+  EXPECT_EQ(Allocated(), 1);
+}
+
+TEST_F(SpecialClaimsInFlight, TheDeviceIsPromisedWhileTheClaimIsMade) {
+  SetPod("p");
+  bool was_made = false;
+  world_.cluster.before_create = [&](const Object& claim) {
+    if (std::exchange(was_made, true)) return;
+    EXPECT_EQ(claim.As<api::ResourceClaim>().metadata().generate_name(), "p-extended-resources-");
+    SetPod("q");
+    world_.Run();
+    EXPECT_EQ(world_.Pending("q").state, UnboundPod::State::kUnschedulable);
+  };
+  world_.Settle();
+  EXPECT_TRUE(was_made);
+  EXPECT_EQ(world_.NodeOf("p"), "n0");
+  EXPECT_EQ(world_.NodeOf("q"), "");
+  EXPECT_EQ(Allocated(), 1);
+}
+
 }  // namespace
 }  // namespace berth

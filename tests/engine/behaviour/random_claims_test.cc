@@ -13,6 +13,7 @@
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/node_selector.h"
 #include "berth/api/pod_status.h"
+#include "berth/api/quantity.h"
 #include "berth/api/resource_v1.pb.h"
 #include "tests/engine/gang_cluster.h"
 
@@ -32,15 +33,21 @@ constexpr uint64_t kHistories = 20;
 
 constexpr int kDevicesOfNode = 3;
 
-// What a node has: partitions consume its counters.
-enum class Devices { kWhole, kPartitions, kScoredPartitions };
+constexpr int kCapacity = 4;  // of a device that claims share
+
+// What a node has: partitions consume its counters, and of devices that are shared claims have some
+// of the capacity.
+enum class Devices { kWhole, kPartitions, kScoredPartitions, kShared };
 
 class History {
  public:
   History(uint64_t seed, bool incremental, Devices devices)
-      : random_(seed), partitioned_(devices != Devices::kWhole) {
+      : random_(seed),
+        partitioned_(devices == Devices::kPartitions || devices == Devices::kScoredPartitions),
+        shared_(devices == Devices::kShared) {
     LoadedConfiguration loaded = LoadConfigurationFile(
         devices == Devices::kWhole        ? "config/kube-scheduler-default.yaml"
+        : devices == Devices::kShared     ? "tests/engine/shared_devices.yaml"
         : devices == Devices::kPartitions ? "tests/engine/partitions.yaml"
                                           : "tests/engine/scored_partitions.yaml",
         Builtins());
@@ -65,12 +72,15 @@ class History {
           count,
           ", namespace: default}, spec: {spec: {devices: {requests: [{name: r, exactly: "
           "{deviceClassName: any, count: ",
-          count, "}}]}}}}"));
+          count, shared_ ? ", capacity: {requests: {m: '1'}}" : "", "}}]}}}}"));
     }
     Set("{apiVersion: resource.k8s.io/v1, kind: ResourceClaimTemplate, metadata: {name: whole, "
         "namespace: default}, spec: {spec: {devices: {requests: [{name: r, exactly: "
         "{deviceClassName: any, selectors: [{cel: {expression: 'device.attributes[\"d\"].size == "
         "3'}}]}}]}}}}");
+    Set("{apiVersion: resource.k8s.io/v1, kind: ResourceClaimTemplate, metadata: {name: much, "
+        "namespace: default}, spec: {spec: {devices: {requests: [{name: r, exactly: "
+        "{deviceClassName: any, capacity: {requests: {m: '3'}}}}]}}}}");
     for (int i = 0; i < 2; ++i) AddNode();
     for (int step = 0; step < steps && !::testing::Test::HasFailure(); ++step) {
       Change();
@@ -110,6 +120,10 @@ class History {
         absl::StrAppend(&yaml, ", consumesCounters: [{counterSet: c, counters: {n: {value: '", size,
                         "'}}}]");
       }
+      if (shared_) {
+        absl::StrAppend(&yaml, ", allowMultipleAllocations: true, capacity: {m: {value: '",
+                        kCapacity, "'}}");
+      }
       return yaml + "}, ";
     };
     std::string listed;
@@ -134,7 +148,11 @@ class History {
       auto& claim = *spec.add_resource_claims();
       claim.set_name("own");
       const bool whole = partitioned_ && Chance(4);
-      claim.set_resource_claim_template_name(whole ? "whole" : Chance(3) ? "of-2" : "of-1");
+      const bool much = shared_ && Chance(3);
+      claim.set_resource_claim_template_name(whole       ? "whole"
+                                             : much      ? "much"
+                                             : Chance(3) ? "of-2"
+                                                         : "of-1");
     }
     if (Chance(4)) {  // takes long to be bound, when its devices are in flight
       const std::string disk = absl::StrCat("disk-", next_++);
@@ -208,6 +226,7 @@ class History {
     InMemoryCluster& cluster = simulation_->cluster();
     std::map<std::string, std::string> holder;  // of each device
     std::map<std::string, int> used;            // counters of each pool
+    std::map<std::string, int64_t> consumed;    // of each device that is shared
     int all_used = 0;
     std::map<std::string, const api::ResourceClaim*> claims;
     const std::vector<Object> objects = cluster.List(Kind::kResourceClaim);
@@ -215,7 +234,17 @@ class History {
       const auto& claim = object.As<api::ResourceClaim>();
       claims[std::string(object.key())] = &claim;
       for (const auto& result : claim.status().allocation().devices().results()) {
-        const std::string device = absl::StrCat(result.pool(), "/", result.device());
+        std::string device = absl::StrCat(result.pool(), "/", result.device());
+        if (shared_) {
+          EXPECT_FALSE(result.share_id().empty()) << object.key();
+          const auto amount = result.consumed_capacity().find("m");
+          if (amount == result.consumed_capacity().end()) {
+            ADD_FAILURE() << object.key() << " consumes nothing";
+          } else {
+            consumed[device] += Quantity::Parse(amount->second.string())->Value();
+          }
+          absl::StrAppend(&device, "/", result.share_id());
+        }
         const auto [it, is_new] = holder.emplace(device, object.key());
         EXPECT_TRUE(is_new) << device << " is held by " << it->second << " and " << object.key();
         const int size = result.device() == "whole" ? kDevicesOfNode : 1;
@@ -224,7 +253,10 @@ class History {
       }
     }
     for (const auto& [pool, counters] : used) {
-      EXPECT_LE(counters, kDevicesOfNode) << pool << " is overdrawn";
+      if (!shared_) EXPECT_LE(counters, kDevicesOfNode) << pool << " is overdrawn";
+    }
+    for (const auto& [device, amount] : consumed) {
+      EXPECT_LE(amount, kCapacity) << device << " is overdrawn";
     }
     bool waits = false;  // a pod that one device would help, wherever it is
     for (const Object& object : cluster.List(Kind::kPod)) {
@@ -237,7 +269,7 @@ class History {
         ASSERT_NE(found, claims.end()) << object.key();
         CheckClaim(*found->second, object, node);
         const auto& request = found->second->spec().devices().requests(0).exactly();
-        needs_one &= request.count() == 1 && request.selectors().empty() &&
+        needs_one &= request.count() == 1 && request.selectors().empty() && NeedsLittle(request) &&
                      !found->second->status().has_allocation();
       }
       for (const auto& reference : pod.spec().resource_claims()) {
@@ -250,7 +282,21 @@ class History {
     }
     if (!waits) return;
     const auto all = static_cast<int>(cluster.List(Kind::kNode).size()) * kDevicesOfNode;
+    if (shared_) {
+      EXPECT_EQ(static_cast<int>(consumed.size()), all) << "a pod waits, and a device is free";
+      for (const auto& [device, amount] : consumed) {
+        EXPECT_EQ(amount, kCapacity) << "a pod waits, and " << device << " has room";
+      }
+      return;
+    }
     EXPECT_EQ(all_used, all) << "a pod waits, and a device is free";
+  }
+
+  // A request without a capacity is for all of it.
+  bool NeedsLittle(const api::ExactDeviceRequest& request) const {
+    if (!shared_) return true;
+    const auto amount = request.capacity().requests().find("m");
+    return amount != request.capacity().requests().end() && amount->second.string() == "1";
   }
 
   static void CheckClaim(const api::ResourceClaim& claim, const Object& pod,
@@ -270,7 +316,7 @@ class History {
   }
 
   std::mt19937_64 random_;
-  const bool partitioned_;
+  const bool partitioned_, shared_;
   std::unique_ptr<Simulation> simulation_;
   int next_ = 0;
   int checked_ = 0;
@@ -301,6 +347,10 @@ void RunHistories(Devices devices) {
 TEST(RandomClaimsTest, HoldAtEveryQuietMoment) { RunHistories(Devices::kWhole); }
 
 TEST(RandomClaimsTest, PartitionsTakeNoMoreThanThereIs) { RunHistories(Devices::kPartitions); }
+
+TEST(RandomClaimsTest, SharesOfDevicesTakeNoMoreThanTheirCapacity) {
+  RunHistories(Devices::kShared);
+}
 
 TEST(RandomClaimsTest, SoDoPartitionsThatAreScored) { RunHistories(Devices::kScoredPartitions); }
 

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of quota_devices.h.
+#include "berth/quota/quota_devices.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "berth/api/amounts.h"
+#include "berth/api/resource_v1.pb.h"
+#include "berth/devices/device_counts.h"
+
+namespace berth {
+namespace {
+
+constexpr int64_t kWhole = 1000;
+
+// Drivers of GPUs, whose classes have their names: NVIDIA's, AMD's, Intel's, and the example.
+constexpr absl::string_view kGpuDrivers[] = {"gpu.nvidia.com", "gpu.amd.com", "gpu.intel.com",
+                                             "gpu.example.com"};
+
+// As text; absent if the device has none. The domain may be left out if it is the driver.
+std::optional<std::string> ValueOf(const api::SliceDevice& device, const std::string& driver,
+                                   absl::string_view name) {
+  auto found = device.attributes().find(std::string(name));
+  const size_t slash = name.find('/');
+  if (found == device.attributes().end() && slash != absl::string_view::npos &&
+      name.substr(0, slash) == driver) {
+    found = device.attributes().find(std::string(name.substr(slash + 1)));
+  }
+  if (found == device.attributes().end()) return std::nullopt;
+  const api::DeviceAttribute& value = found->second;
+  if (value.has_int_()) return absl::StrCat(value.int_());
+  if (value.has_bool_()) return std::string(value.bool_() ? "true" : "false");
+  return value.has_version() ? value.version() : value.string();
+}
+
+// Devices by themselves, and the sets of counters that others are parts of.
+class Gpus {
+ public:
+  void Add(const api::SliceDevice& device) {
+    if (device.consumes_counters().empty()) ++whole_;
+    for (const api::DeviceCounterConsumption& part : device.consumes_counters()) {
+      sets_.insert(part.counter_set());
+    }
+  }
+  int64_t milli() const { return (whole_ + static_cast<int64_t>(sets_.size())) * kWhole; }
+
+ private:
+  int64_t whole_ = 0;
+  std::set<std::string> sets_;
+};
+
+// Small enough not to overflow.
+int64_t MilliOf(int64_t milli, int64_t count) {
+  constexpr int64_t kMostMilli = int64_t{1} << 40, kMostDevices = int64_t{1} << 20;
+  return std::min(milli, kMostMilli) * std::min(count, kMostDevices);
+}
+
+// The GPUs that a claim asks for: of a list the most that an alternative does.
+int64_t CountRequested(const api::ResourceClaimSpec& claim,
+                       absl::FunctionRef<int64_t(const std::string&)> gpu_milli_of) {
+  int64_t sum = 0;
+  for (const api::DeviceRequest& request : claim.devices().requests()) {
+    int64_t most = 0;
+    const auto consider = [&](const auto& wanted) {
+      most = std::max(most, MilliOf(gpu_milli_of(wanted.device_class_name()), CountOf(wanted)));
+    };
+    if (request.first_available().empty()) consider(request.exactly());
+    for (const api::DeviceSubRequest& sub : request.first_available()) consider(sub);
+    sum = SaturatingAdd(sum, most);
+  }
+  return sum;
+}
+
+using PoolKey = std::pair<std::string, std::string>;  // driver, pool
+
+PoolKey PoolOf(const api::ResourceSliceSpec& slice) {
+  return {slice.driver(), slice.pool().name()};
+}
+
+}  // namespace
+
+int64_t GpuMilliOf(const api::DeviceClass& device_class) {
+  const auto& annotations = device_class.metadata().annotations();
+  const auto said = annotations.find(std::string(kGpuMilliOfClass));
+  int64_t milli = 0;
+  if (said != annotations.end() && absl::SimpleAtoi(said->second, &milli) && milli >= 0) {
+    return milli;
+  }
+  if (absl::c_linear_search(kGpuDrivers, device_class.metadata().name())) return kWhole;
+  const std::string& resource = device_class.spec().extended_resource_name();
+  if (resource.empty()) return 0;
+  ResourceVector one;
+  one.Set(ResourceIdOf(resource), 1);
+  return GpuMilliOf(one);
+}
+
+void QuotaDevices::Read(absl::Span<const Object* const> slices, absl::Span<const QuotaLine> lines) {
+  attribute_lines_.clear();
+  nodes_.clear();
+  devices_.clear();
+  absl::c_copy_if(lines, std::back_inserter(attribute_lines_),
+                  [](const QuotaLine& line) { return !line.attribute().empty(); });
+  std::map<PoolKey, int64_t> newest;
+  for (const Object* const object : slices) {
+    const api::ResourceSliceSpec& slice = object->As<api::ResourceSlice>().spec();
+    int64_t& generation =
+        newest.try_emplace(PoolOf(slice), slice.pool().generation()).first->second;
+    generation = std::max(generation, slice.pool().generation());
+  }
+  for (const Object* const object : slices) {
+    const api::ResourceSliceSpec& slice = object->As<api::ResourceSlice>().spec();
+    if (slice.pool().generation() != newest[PoolOf(slice)]) continue;
+    const bool are_gpus = absl::c_linear_search(kGpuDrivers, slice.driver());
+    OnNode nobody;
+    OnNode& on_node =
+        slice.node_name().empty() ? nobody : nodes_[Symbol::Intern(slice.node_name())];
+    on_node.gpu_milli_of_line.resize(attribute_lines_.size());
+    Gpus all;
+    std::vector<Gpus> of_line(attribute_lines_.size());
+    for (const api::SliceDevice& device : slice.devices()) {
+      if (are_gpus) all.Add(device);
+      for (size_t i = 0; i < attribute_lines_.size(); ++i) {
+        const QuotaLine& line = attribute_lines_[i];
+        if (ValueOf(device, slice.driver(), line.attribute()) != line.value.view()) continue;
+        devices_[DeviceId::Of(slice.driver(), slice.pool().name(), device.name())].push_back(
+            static_cast<int>(i));
+        if (!absl::c_linear_search(on_node.marks, line.mark)) on_node.marks.push_back(line.mark);
+        if (are_gpus) of_line[i].Add(device);
+      }
+    }
+    on_node.gpu_milli += all.milli();
+    for (size_t i = 0; i < of_line.size(); ++i) on_node.gpu_milli_of_line[i] += of_line[i].milli();
+  }
+}
+
+const LabelSet& QuotaDevices::LabelsOf(Symbol node, const LabelSet& labels) const {
+  if (attribute_lines_.empty()) return labels;
+  const auto found = nodes_.find(node);
+  if (found == nodes_.end() || found->second.marks.empty()) return labels;
+  labels_ = labels;
+  for (const Symbol mark : found->second.marks) labels_.Set(mark, Symbol());
+  return labels_;
+}
+
+int64_t QuotaDevices::GpuMilliOn(Symbol node) const {
+  const auto found = nodes_.find(node);
+  return found == nodes_.end() ? 0 : found->second.gpu_milli;
+}
+
+void QuotaDevices::AddGpus(Symbol node, PodAmounts& allocatable) const {
+  // A node may offer its cards both ways.
+  allocatable.gpu_milli = std::max(allocatable.gpu_milli, GpuMilliOn(node));
+  const auto found = nodes_.find(node);
+  if (found == nodes_.end()) return;
+  for (size_t i = 0; i < attribute_lines_.size(); ++i) {
+    if (attribute_lines_[i].counts != QuotaLine::Counts::kGpu) continue;
+    allocatable.AddDecided(attribute_lines_[i], found->second.gpu_milli_of_line[i]);
+  }
+}
+
+void QuotaDevices::AddClaim(const api::ResourceClaim& claim, FindClass find_class,
+                            PodAmounts& amounts) const {
+  const bool is_decided = claim.status().has_allocation();
+  const auto gpu_milli_of = [&](const std::string& name) {
+    const api::DeviceClass* const device_class = find_class(name);
+    return device_class == nullptr ? 0 : GpuMilliOf(*device_class);
+  };
+  for (const auto& [name, count] : CountRequestedDevices(claim.spec())) {
+    ResourceVector more;
+    more.Set(ResourceIdOf(absl::StrCat(name, kDevicesOfClass)), count);
+    amounts.resources.Add(more);
+    if (!is_decided) amounts.undecided.Add(more);
+  }
+  if (!is_decided) {
+    const int64_t gpus = CountRequested(claim.spec(), gpu_milli_of);
+    amounts.undecided_gpu_milli = SaturatingAdd(amounts.undecided_gpu_milli, gpus);
+    amounts.gpu_milli = SaturatingAdd(amounts.gpu_milli, gpus);
+    return;
+  }
+  const auto all = [](const DeviceId&) { return true; };
+  for (const auto& [name, count] : CountAllocatedDevices(claim, all)) {
+    amounts.gpu_milli = SaturatingAdd(amounts.gpu_milli, MilliOf(gpu_milli_of(name), count));
+  }
+  for (int i = 0; i < static_cast<int>(attribute_lines_.size()); ++i) {
+    const QuotaLine& line = attribute_lines_[i];
+    const auto has_it = [&](const DeviceId& device) {
+      const auto found = devices_.find(device);
+      return found != devices_.end() && absl::c_linear_search(found->second, i);
+    };
+    for (const auto& [name, count] : CountAllocatedDevices(claim, has_it)) {
+      if (line.counts == QuotaLine::Counts::kGpu) {
+        amounts.AddDecided(line, MilliOf(gpu_milli_of(name), count));
+      } else if (ResourceName(line.resource) == absl::StrCat(name, kDevicesOfClass)) {
+        amounts.AddDecided(line, count);
+      }
+    }
+  }
+}
+
+}  // namespace berth

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// What lines of quotas see of slices and claims.
+#include "berth/quota/quota_devices.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "berth/api/resource_v1.pb.h"
+#include "berth/quota/quota_tree.h"
+#include "berth/testing/objects.h"
+#include "gtest/gtest.h"
+
+namespace berth::testing {
+namespace {
+
+const QuotaLine kHopper = *QuotaLine::Parse("gpu{attribute:gpu.nvidia.com/architecture=Hopper}");
+const QuotaLine kBig = *QuotaLine::Parse(
+    "gpu.nvidia.com.deviceclass.resource.k8s.io/devices{attribute:gpu.nvidia.com/size=2}");
+const QuotaLine kGpus = *QuotaLine::Parse("gpu");
+
+std::string SliceOf(const std::string& node, int generation, const std::string& devices,
+                    const std::string& driver = "gpu.nvidia.com") {
+  return absl::StrCat(
+      "{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: ", node, "-", driver,
+      "-", generation, "}, spec: {driver: ", driver, ", nodeName: ", node, ", pool: {name: ", node,
+      ", generation: ", generation, ", resourceSliceCount: 1}, devices: [", devices, "]}}");
+}
+
+class Slices {
+ public:
+  explicit Slices(const std::vector<std::string>& yaml) {
+    for (const std::string& text : yaml) objects_.push_back(ObjectsFromYaml(text)[0]);
+    std::vector<const Object*> slices;
+    for (const Object& object : objects_) slices.push_back(&object);
+    devices.Read(slices, {{kHopper, kBig, kGpus}});
+  }
+  int64_t OnNode(const std::string& node, const QuotaLine& line) const {
+    PodAmounts all;
+    devices.AddGpus(Symbol::Intern(node), all);
+    return line.OfNode(LabelSet(), all, 110);
+  }
+  bool Covers(const std::string& node, const QuotaLine& line) const {
+    return line.Covers(devices.LabelsOf(Symbol::Intern(node), {{"a", "b"}}));
+  }
+
+  QuotaDevices devices;
+
+ private:
+  std::vector<Object> objects_;
+};
+
+TEST(QuotaDevicesTest, LinesByAttributeAreOfDevicesOnly) {
+  for (const char* text : {"gpu{attribute:gpu.nvidia.com/architecture=Hopper}",
+                           "x.deviceclass.resource.k8s.io/devices{attribute:d/name=a b}"}) {
+    const auto line = QuotaLine::Parse(text);
+    ASSERT_TRUE(line.has_value()) << text;
+    EXPECT_EQ(line->ToString(), text);
+    EXPECT_TRUE(line->of_some_nodes());
+  }
+  EXPECT_EQ(kHopper.attribute(), "gpu.nvidia.com/architecture");
+  EXPECT_EQ(kGpus.attribute(), "");
+  for (const char* text : {"cpu{attribute:d/a=b}", "nvidia.com/gpu{attribute:d/a=b}",
+                           "pods{attribute:d/a=b}", "gpu{attribute:=b}", "gpu{attribute:d/a=}"}) {
+    EXPECT_FALSE(QuotaLine::Parse(text).has_value()) << text;
+  }
+}
+
+TEST(QuotaDevicesTest, CountsWholeGpusAndThoseThatAreOfferedInParts) {
+  const Slices slices(
+      {SliceOf("n0", 1, "{name: a, attributes: {architecture: {string: Hopper}}}, {name: b}"),
+       SliceOf("n1", 1,
+               "{name: whole, consumesCounters: [{counterSet: g0, counters: {m: {value: '7'}}}], "
+               "attributes: {gpu.nvidia.com/architecture: {string: Hopper}}}, {name: part, "
+               "consumesCounters: [{counterSet: g0, counters: {m: {value: '1'}}}]}"),
+       SliceOf("n2", 1, "{name: a}, {name: b}, {name: c}"), SliceOf("n2", 2, "{name: a}"),
+       SliceOf("n3", 1, "{name: a}", "nic.example.com")});
+  EXPECT_EQ(slices.OnNode("n0", kGpus), 2000);
+  EXPECT_EQ(slices.OnNode("n0", kHopper), 1000);
+  EXPECT_EQ(slices.OnNode("n1", kGpus), 1000);
+  EXPECT_EQ(slices.OnNode("n1", kHopper), 1000);
+  EXPECT_EQ(slices.OnNode("n2", kGpus), 1000);  // of the newest generation
+  EXPECT_EQ(slices.OnNode("n2", kHopper), 0);
+  EXPECT_EQ(slices.OnNode("n3", kGpus), 0);
+  EXPECT_EQ(slices.OnNode("other", kGpus), 0);
+  EXPECT_TRUE(slices.Covers("n0", kHopper));
+  EXPECT_TRUE(slices.Covers("n1", kHopper));
+  EXPECT_FALSE(slices.Covers("n2", kHopper));
+  EXPECT_FALSE(slices.Covers("n0", kBig));
+}
+
+TEST(QuotaDevicesTest, WhatAClassCountsAs) {
+  const auto milli = [](const std::string& metadata, const std::string& spec = "{}") {
+    const Object made = ObjectsFromYaml(
+        absl::StrCat("{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: ", metadata,
+                     ", spec: ", spec, "}"))[0];
+    return GpuMilliOf(made.As<api::DeviceClass>());
+  };
+  EXPECT_EQ(milli("{name: gpu.nvidia.com}"), 1000);
+  EXPECT_EQ(milli("{name: mig.nvidia.com}"), 0);
+  EXPECT_EQ(milli("{name: own}", "{extendedResourceName: nvidia.com/gpu}"), 1000);
+  EXPECT_EQ(milli("{name: own}", "{extendedResourceName: vendor.com/nic}"), 0);
+  EXPECT_EQ(milli("{name: s, annotations: {scheduling.berth.dev/gpu-milli: '143'}}"), 143);
+  EXPECT_EQ(
+      milli("{name: gpu.nvidia.com, annotations: {scheduling.berth.dev/gpu-milli: nonsense}}"),
+      1000);
+}
+
+TEST(QuotaDevicesTest, AClaimIsChargedByTheNodeUntilItHasDevices) {
+  const Slices slices(
+      {SliceOf("n0", 1,
+               "{name: a, attributes: {architecture: {string: Hopper}, size: {int: 2}}}, {name: b, "
+               "attributes: {architecture: {string: Ampere}, size: {int: 2}}}, {name: c, "
+               "attributes: {architecture: {string: Hopper}, size: {int: 1}}}")});
+  const Object gpus = ObjectsFromYaml(
+      "{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: gpu.nvidia.com}, spec: "
+      "{}}")[0];
+  const auto find_class = [&](absl::string_view name) -> const api::DeviceClass* {
+    return name == "gpu.nvidia.com" ? &gpus.As<api::DeviceClass>() : nullptr;
+  };
+  QuotaTree tree([] {
+    QuotaSpec spec;
+    spec.name = "q";
+    for (const QuotaLine& line : {kHopper, kBig, kGpus}) spec.max.Set(line, 0);
+    return std::vector<QuotaSpec>{spec};
+  }());
+  const auto charge = [&](const std::string& status, bool on_node) {
+    const Object claim = ObjectsFromYaml(absl::StrCat(
+        "{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: c, namespace: d}, "
+        "spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu.nvidia.com, count: "
+        "2}}, {name: n, firstAvailable: [{name: x, deviceClassName: nic}, {name: y, "
+        "deviceClassName: gpu.nvidia.com}]}]}}",
+        status, "}"))[0];
+    PodAmounts amounts;
+    slices.devices.AddClaim(claim.As<api::ResourceClaim>(), find_class, amounts);
+    const LabelSet labels = slices.devices.LabelsOf(Symbol::Intern("n0"), LabelSet());
+    const LineAmounts charged = tree.ChargeOf(amounts, on_node ? &labels : nullptr);
+    const auto of = [&](const QuotaLine& line) {
+      for (size_t i = 0; i < tree.lines().size(); ++i) {
+        if (tree.lines()[i] == line) return AmountOfLine(charged, static_cast<int>(i));
+      }
+      return int64_t{-1};
+    };
+    return absl::StrCat(of(kGpus), " gpu, ", of(kHopper), " Hopper, ", of(kBig), " big");
+  };
+  EXPECT_EQ(charge("", false), "3000 gpu, 0 Hopper, 0 big");
+  EXPECT_EQ(charge("", true), "3000 gpu, 3000 Hopper, 3 big");
+  const std::string status =
+      ", status: {allocation: {devices: {results: [{request: r, driver: gpu.nvidia.com, pool: n0, "
+      "device: a}, {request: r, driver: gpu.nvidia.com, pool: n0, device: b}, {request: n/x, "
+      "driver: nic, pool: n0, device: a}]}}}";
+  EXPECT_EQ(charge(status, false), "2000 gpu, 1000 Hopper, 2 big");
+  EXPECT_EQ(charge(status, true), "2000 gpu, 1000 Hopper, 2 big");
+}
+
+}  // namespace
+}  // namespace berth::testing
