@@ -114,6 +114,25 @@ BERTH_VECTOR_CLONES Found FindShortages(absl::Span<const Columns> columns, const
   return any == 0 ? Found::kNothing : Found::kShortages;
 }
 
+// Whether all nodes of a block's values lack the same as the first, and none of them would when it
+// is empty.
+BERTH_VECTOR_CLONES bool AllAreOccupied(absl::Span<const Columns> columns, const RowBlock& block,
+                                        const uint64_t (&lacks)[kRowBlock]) {
+  const size_t rows = block.size();
+  uint64_t differences = 0;
+  for (size_t i = 0; i < rows; ++i) differences |= lacks[i] ^ lacks[0];
+  if (differences != 0) return false;
+  int64_t copy[kRowBlock];
+  for (uint64_t left = lacks[0] >> 1; left != 0; left &= left - 1) {
+    const Columns& c = columns[static_cast<size_t>(absl::countr_zero(left))];
+    const int64_t* const allocatable = block.Values(c.allocatable, copy);
+    int64_t too_small = 0;
+    for (size_t i = 0; i < rows; ++i) too_small |= allocatable[i] - c.request;
+    if (too_small < 0) return false;
+  }
+  return true;
+}
+
 // Whether a row that lacks this does so even when it is empty.
 bool IsTooSmall(absl::Span<const Columns> columns, NodeRow row, uint64_t lacks) {
   for (uint64_t left = lacks >> 1; left != 0; left &= left - 1) {
@@ -202,6 +221,11 @@ Status NodeResourcesFit::FilterNodes(const CycleState& state, const PodInfo&,
     const Found found =
         too_many ? Found::kDoubtful : FindShortages(columns, pod_count, allowed_pods, block, lacks);
     if (found == Found::kNothing) return;
+    if (found == Found::kShortages && lacks[0] != 0 && AllAreOccupied(columns, block, lacks)) {
+      const uint8_t reason_id = reason_id_of(lacks[0]);
+      for (const NodeRow row : rows) verdicts.Set(row, CodeOf(Shortage::kOccupied), reason_id);
+      return;
+    }
     for (size_t i = 0; i < rows.size(); ++i) {
       const uint64_t lacking = found == Found::kDoubtful ? 0 : lacks[block.At(i)];
       if (found == Found::kDoubtful) {

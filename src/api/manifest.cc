@@ -110,11 +110,13 @@ class ManifestReader {
       std::optional<Workload> workload =
           ReadWorkload(value, api_version, kind_name, options_.default_namespace, problems);
       if (workload.has_value()) {
-        warnings_.CheckGroupMarks(value.Find("spec").Find("template"),
-                                  ManifestWarnings::Marked::kPod, "spec.template.", [&] {
-                                    return absl::StrCat(kind_name, " ", workload->namespace_name,
-                                                        "/", workload->name);
-                                  });
+        const Value pod_template = value.Find("spec").Find("template");
+        const auto subject = [&] {
+          return absl::StrCat(kind_name, " ", workload->namespace_name, "/", workload->name);
+        };
+        warnings_.CheckGroupMarks(pod_template, ManifestWarnings::Marked::kPod, "spec.template.",
+                                  subject);
+        warnings_.CheckRunTimes(pod_template.Find("metadata"), "spec.template.", subject);
       }
       Take(problems);
       if (workload.has_value()) workloads_.push_back(*std::move(workload));
@@ -222,9 +224,11 @@ class ManifestReader {
     good &= CheckMeta(value, kind, meta, problems);
     if (!problems.empty()) Take(problems, SubjectOf(value, KindName(kind)));
     if (!good) return;
+    const auto subject = [&] { return SubjectOf(value, KindName(kind)); };
     if (const std::optional<ManifestWarnings::Marked> what = MarkedAs(kind)) {
-      warnings_.CheckGroupMarks(value, *what, "", [&] { return SubjectOf(value, KindName(kind)); });
+      warnings_.CheckGroupMarks(value, *what, "", subject);
     }
+    if (kind == Kind::kPod) warnings_.CheckRunTimes(value.Find("metadata"), "", subject);
     if (!IsNamespaced(kind)) {
       meta.clear_namespace_();
     } else if (meta.namespace_().empty()) {

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "api/field_error.h"
 #include "api/near_miss.h"
+#include "api/run_time.h"
 #include "api/workloads.h"
 #include "berth/api/kinds.h"
 
@@ -129,6 +130,23 @@ void ManifestWarnings::CheckGroupMarks(Value object, Marked what, absl::string_v
   CheckMap(metadata.Find("annotations"), GroupMark::Place::kAnnotation,
            below + "metadata.annotations", is_grouped, subject);
   CheckMap(object.Find("spec"), FieldsOf(what), below + "spec", is_grouped, subject);
+}
+
+void ManifestWarnings::CheckRunTimes(Value metadata, absl::string_view path,
+                                     absl::FunctionRef<std::string()> subject) {
+  for (const Value::Item& item : metadata.Find("annotations").items()) {
+    const bool simulated = item.key == kSimulatedRunTime;
+    if (!simulated && item.key != kDeclaredRunTime) continue;
+    const absl::StatusOr<absl::Duration> run_time =
+        ParseRunTime(item.value.AsString().value_or(""));
+    if (run_time.ok()) continue;
+    Add({.where = item.value.where(),
+         .subject = subject(),
+         .message = absl::StrCat(
+             path, "metadata.annotations[", Quoted(item.key), "]: ", run_time.status().message(),
+             simulated ? "; the pod runs for ever" : "; it is not known how long the pod runs"),
+         .severity = Severity::kWarning});
+  }
 }
 
 void ManifestWarnings::CheckMap(Value map, GroupMark::Place place, absl::string_view path,

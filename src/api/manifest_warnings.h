@@ -28,6 +28,11 @@ class ManifestWarnings {
   void CheckGroupMarks(Value object, Marked what, absl::string_view path,
                        absl::FunctionRef<std::string()> subject);
 
+  // Annotations that say how long a pod runs, and are no such time. `metadata` is a pod's or a pod
+  // template's.
+  void CheckRunTimes(Value metadata, absl::string_view path,
+                     absl::FunctionRef<std::string()> subject);
+
   // In the order in which they were first found.
   void AddTo(Problems& problems) const;
 

@@ -7,24 +7,22 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "api/run_time.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/meta_v1.pb.h"
 #include "berth/api/pod_status.h"
-#include "berth/api/time.h"
 #include "cluster/object_parts.h"
 
 namespace berth {
 namespace {
 
-constexpr char kRunTimeAnnotation[] = "simulation.berth/run-time";
-
-// How long the pod runs once it is on a node; infinite if it does not say, or says what is no
-// duration.
+// How long the pod runs once it is on a node; infinite if it does not say, or says nothing that is
+// a time.
 absl::Duration RunTime(const api::Pod& pod) {
   const auto& annotations = pod.metadata().annotations();
-  const auto found = annotations.find(kRunTimeAnnotation);
+  const auto found = annotations.find(kSimulatedRunTime);
   if (found == annotations.end()) return absl::InfiniteDuration();
-  return ParseDuration(found->second).value_or(absl::InfiniteDuration());
+  return ParseRunTime(found->second).value_or(absl::InfiniteDuration());
 }
 
 }  // namespace

@@ -4,21 +4,15 @@
 
 #include <algorithm>
 
+#include "api/run_time.h"
 #include "berth/api/core_v1.pb.h"
-#include "berth/api/time.h"
 
 namespace berth {
-namespace {
-
-constexpr absl::string_view kRunTime = "scheduling.berth.dev/run-time";
-
-}  // namespace
 
 absl::Duration DeclaredRunTime(const PodInfo& pod) {
   absl::Duration run_time = absl::InfiniteDuration();
-  if (const auto text = pod.annotation(kRunTime)) {
-    const absl::StatusOr<absl::Duration> said = ParseDuration(*text);
-    if (said.ok() && *said > absl::ZeroDuration()) run_time = *said;
+  if (const auto text = pod.annotation(kDeclaredRunTime)) {
+    run_time = ParseRunTime(*text).value_or(absl::InfiniteDuration());
   }
   if (pod.spec().active_deadline_seconds() > 0) {
     run_time = std::min(run_time, absl::Seconds(pod.spec().active_deadline_seconds()));

@@ -74,6 +74,8 @@ absl::Status CheckOptions(const SchedulerOptions& options) {
               "; it must not be negative, and 0 is all of them");
   wrong.AddIf(options.work_budget_steps < 0, "work_budget_steps is ", options.work_budget_steps,
               "; it must not be negative, and 0 is without end");
+  wrong.AddIf(options.group_search_steps < 0, "group_search_steps is ", options.group_search_steps,
+              "; it must not be negative, and 0 is no search");
   wrong.AddIf(options.slow_plugin_call < absl::ZeroDuration(), "slow_plugin_call is ",
               DurationToString(options.slow_plugin_call), "; it must not be negative");
   CheckConfiguration(options.configuration, wrong);

@@ -36,6 +36,27 @@ Status VerdictStatuses::Ask(NodeRow row) const {
   return framework_.nomination_filter().RunFilterWithNominatedPods(state_, pod_, nodes_.node(row));
 }
 
+NodeRow VerdictStatuses::EndOfGroup(NodeRow row) const {
+  const NodeRow end = verdicts_.rows();
+  const auto difference = [&](NodeRow next) {
+    return static_cast<uint8_t>(static_cast<uint8_t>(verdicts_.code(next)) ^
+                                static_cast<uint8_t>(verdicts_.code(row))) |
+           (verdicts_.rejector(next) ^ verdicts_.rejector(row)) |
+           (verdicts_.reason_id(next) ^ verdicts_.reason_id(row));
+  };
+  // Mostly very many in a row are: no end in between, so that this compiles to vector instructions.
+  constexpr NodeRow kBlock = 64;
+  NodeRow next = row + 1;
+  while (next + kBlock <= end) {
+    int differences = 0;
+    for (NodeRow i = 0; i < kBlock; ++i) differences |= difference(next + i);
+    if (differences != 0) break;
+    next += kBlock;
+  }
+  while (next < end && difference(next) == 0) ++next;
+  return next;
+}
+
 // The status of the first row is that of its group, if its per-node form agrees with the verdict.
 int VerdictStatuses::FindGroup(NodeRow row, uint32_t key) const {
   const auto [it, is_new] = group_of_.try_emplace(key, kNoReasonGroup);

@@ -67,18 +67,7 @@ class VerdictStatuses final : public StatusColumns {
   }
   static constexpr int kNoReasonGroup = -1;
   // The first row after `row` that is not of its group, or may not be.
-  NodeRow EndOfGroup(NodeRow row) const {
-    const absl::Span<const Code> codes = verdicts_.codes();
-    const absl::Span<const uint8_t> rejectors = verdicts_.rejectors();
-    const NodeRow end = static_cast<NodeRow>(codes.size());
-    const uint8_t reason_id = verdicts_.reason_id(row);
-    NodeRow next = row + 1;
-    while (next < end && codes[next] == codes[row] && rejectors[next] == rejectors[row] &&
-           verdicts_.reason_id(next) == reason_id) {
-      ++next;
-    }
-    return next;
-  }
+  NodeRow EndOfGroup(NodeRow row) const;
   const Status& status_of_group(int group) const { return status_of_group_[group]; }
 
  private:

@@ -44,36 +44,12 @@ class CapacityBesideNominated {
   // The same of each of `rows`, in order, which `nominated` contains, beside all that are
   // nominated.
   void ShortagesOf(absl::Span<const NodeRow> rows, const NominatedRows& nominated,
-                   absl::Span<uint32_t> shortages) const {
-    for (size_t i = 0; i < rows.size(); ++i) {
-      const NodeRow row = rows[i];
-      const int64_t pods = pod_count_[row] + nominated.pod_count()[nominated.place(row)];
-      shortages[i] = allowed_pods_[row] <= 0 ? kUntold : uint32_t{pods >= allowed_pods_[row]};
-    }
-    uint32_t bit = 1;
-    for (const Need& need : needs_) {
-      bit <<= 1;
-      const bool is_common = need.resource < kCommonResources;
-      const auto column =
-          is_common ? nominated.requests(need.resource) : absl::Span<const int64_t>();
-      for (size_t i = 0; i < rows.size(); ++i) {  // no branch: nobody can foretell it
-        const NodeRow row = rows[i];
-        int64_t taken = 0;
-        if (!column.empty()) {
-          taken = column[nominated.place(row)];
-        } else if (!is_common) {
-          taken = nominated.at(row).requests.Get(need.resource);
-        }
-        shortages[i] |= ShortageOf(need, row, taken, bit);
-      }
-    }
-    for (uint32_t& shortage : shortages) {
-      if ((shortage & kUntold) != 0) shortage = 0;
-    }
-  }
+                   absl::Span<uint32_t> shortages) const;
 
  private:
   static constexpr uint32_t kUntold = uint32_t{1} << 31;
+  // Sums of amounts that have none of these bits cannot overflow.
+  static constexpr int64_t kNotPlain = ~((int64_t{1} << 56) - 1);
 
   struct Need {
     ResourceId resource;
@@ -82,6 +58,8 @@ class CapacityBesideNominated {
     const int64_t* requested;
   };
 
+  void ShortagesOfBlock(absl::Span<const NodeRow> rows, const NominatedRows& nominated,
+                        absl::Span<uint32_t> shortages) const;
   // `bit` if there is too little, 0 if not, kUntold if that does not tell.
   static uint32_t ShortageOf(const Need& need, NodeRow row, int64_t taken, uint32_t bit) {
     const int64_t has = need.allocatable[row];
@@ -94,8 +72,7 @@ class CapacityBesideNominated {
   }
 
   static uint64_t Unsigned(int64_t amount) { return static_cast<uint64_t>(amount); }
-  // Whether sums of such amounts cannot overflow.
-  static bool IsPlain(int64_t amount) { return (amount & ~((int64_t{1} << 56) - 1)) == 0; }
+  static bool IsPlain(int64_t amount) { return (amount & kNotPlain) == 0; }
 
   absl::InlinedVector<Need, 4> needs_;
   const int64_t* pod_count_;

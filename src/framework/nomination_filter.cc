@@ -2,16 +2,35 @@
 // Implementation of nomination_filter.h.
 #include "framework/nomination_filter.h"
 
-#include <deque>
+#include <algorithm>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "berth/columns/vector_clones.h"
 #include "framework/capacity_beside_nominated.h"
 #include "table/prefetch_nodes.h"
 
 namespace berth {
+namespace {
+
+// Whether pods are nominated to each row: 1 or 0. Returns to how many.
+BERTH_VECTOR_CLONES size_t FindNominations(absl::Span<const NodeRow> rows, bool consecutive,
+                                           const NominatedRows& nominated, int32_t* are_nominated) {
+  int32_t found = 0;
+  const size_t size = rows.size();
+  const NodeRow first = rows.front();
+  for (size_t i = 0; i < size; ++i) {
+    const NodeRow row = consecutive ? first + static_cast<NodeRow>(i) : rows[i];
+    are_nominated[i] = nominated.contains(row) ? 1 : 0;
+    found += are_nominated[i];
+  }
+  return static_cast<size_t>(found);
+}
+
+}  // namespace
 
 // A node as if pods that are nominated to it ran there.
 struct NominationFilter::NominatedNode {
@@ -80,23 +99,43 @@ NominationFilter::RowsByNomination NominationFilter::SplitByNomination(
     const PodInfo& pod, const NodeTable& nodes, absl::Span<const NodeRow> rows) const {
   if (Nominated(nodes).rows().empty()) return {{}, rows};
   const NodeRow own_row = NominatedRowOf(pod, nodes);
-  const int32_t* const highest_priority = nominated_rows_.highest_priority().data();
-  const auto has_one = [&](NodeRow row) {
-    if (row != own_row) return highest_priority[nominated_rows_.place(row)] >= pod.priority();
-    return absl::c_any_of(nominated_rows_.at(row).pods,
-                          [&](const auto& nominated) { return CountsFor(*nominated, pod); });
-  };
+  const bool counts_on_own_row =
+      own_row >= 0 && nominated_rows_.contains(own_row) &&
+      absl::c_any_of(nominated_rows_.at(own_row).pods,
+                     [&](const auto& nominated) { return CountsFor(*nominated, pod); });
+  const absl::Span<const int32_t> highest_priority = nominated_rows_.highest_priority();
+  const int32_t priority = pod.priority();
   if (rows_with_nominations_.size() < rows.size()) {
     rows_with_nominations_.resize(rows.size());
     rows_without_nominations_.resize(rows.size());
   }
   NodeRow* with = rows_with_nominations_.data();
   NodeRow* without = rows_without_nominations_.data();
-  for (const NodeRow row : rows) {  // no branch: nobody can foretell it
-    const bool counts = nominated_rows_.contains(row) && has_one(row);
-    *with = *without = row;
-    with += counts;
-    without += !counts;
+  const bool all_count = own_row < 0 && *absl::c_min_element(highest_priority) >= priority;
+  constexpr size_t kBlock = 64;
+  int32_t counts[kBlock];
+  for (size_t from = 0; from < rows.size(); from += kBlock) {
+    const absl::Span<const NodeRow> block = rows.subspan(from, kBlock);
+    size_t found = FindNominations(block, AreConsecutive(block), nominated_rows_, counts);
+    for (size_t i = 0; !all_count && found > 0 && i < block.size(); ++i) {
+      if (counts[i] == 0) continue;
+      const bool counts_here = block[i] == own_row
+                                   ? counts_on_own_row
+                                   : highest_priority[nominated_rows_.place(block[i])] >= priority;
+      found -= counts_here ? 0 : 1;
+      counts[i] = counts_here ? 1 : 0;
+    }
+    if (found == 0) {
+      without = std::copy(block.begin(), block.end(), without);
+    } else if (found == block.size()) {
+      with = std::copy(block.begin(), block.end(), with);
+    } else {
+      for (size_t i = 0; i < block.size(); ++i) {  // no branch: nobody can foretell it
+        *with = *without = block[i];
+        with += counts[i];
+        without += 1 - counts[i];
+      }
+    }
   }
   const size_t count = with - rows_with_nominations_.data();
   return {absl::MakeConstSpan(rows_with_nominations_).subspan(0, count),
@@ -168,20 +207,19 @@ Status NominationFilter::FilterOneOfEachShortage(const CycleState& state, const 
     });
     return first->capacity.ShortageFor(row, pods, requests);
   };
-  struct Rejected {
-    Status status;
-    absl::InlinedVector<NodeRow, 1> rows;
-  };
-  std::vector<std::deque<Rejected>> rejected(plugins_.filter.size());  // by plugin
-  absl::flat_hash_map<uint32_t, Rejected*> by_shortage;
+  // By other plugins than `first`, whose rejections are set at once.
+  std::vector<std::vector<std::pair<NodeRow, Status>>> by_others(plugins_.filter.size());
+  absl::flat_hash_map<uint32_t, uint8_t> reason_of;  // by shortage
   uint32_t last_shortage = 0;
-  Rejected* of_last_shortage = nullptr;
+  std::optional<uint8_t> reason_of_last;
   const absl::Span<const NodeRow> left = verdicts.candidates();
   std::vector<uint32_t> shortages(left.size());
   if (first.has_value()) {
     first->capacity.ShortagesOf(left, nominated_rows_, absl::MakeSpan(shortages));
-    const int32_t* const lowest_priority = nominated_rows_.lowest_priority().data();
-    for (size_t i = 0; i < left.size(); ++i) {
+    const absl::Span<const int32_t> lowest_priority = nominated_rows_.lowest_priority();
+    const bool all_count_everywhere =
+        own_row < 0 && !left.empty() && *absl::c_min_element(lowest_priority) >= pod.priority();
+    for (size_t i = 0; !all_count_everywhere && i < left.size(); ++i) {
       const bool all_count =
           left[i] != own_row && lowest_priority[nominated_rows_.place(left[i])] >= pod.priority();
       if (!all_count) shortages[i] = shortage_beside_some(left[i]);
@@ -191,32 +229,31 @@ Status NominationFilter::FilterOneOfEachShortage(const CycleState& state, const 
     const NodeRow row = left[i];
     const uint32_t shortage = shortages[i];
     if (shortage != last_shortage) {  // mostly it is as with the row before
-      const auto known = by_shortage.find(shortage);
-      of_last_shortage = known == by_shortage.end() ? nullptr : known->second;
+      const auto known = reason_of.find(shortage);
+      reason_of_last = known == reason_of.end() ? std::nullopt : std::optional(known->second);
       last_shortage = shortage;
     }
-    if (of_last_shortage != nullptr) {
-      of_last_shortage->rows.push_back(row);
+    if (reason_of_last.has_value()) {
+      verdicts.Set(row, Code::kUnschedulable, *reason_of_last);
       continue;
     }
     Status status = RunFilterWithNominatedPods(state, pod, nodes.node(row));
     if (status.IsError()) return status;
     if (status.ok()) continue;
     const uint8_t rejector = plugins_.FilterIndex(status.plugin_symbol());
-    const bool holds_for_all =
-        shortage != 0 && rejector == first->index && status.code() == Code::kUnschedulable;
-    rejected[rejector].push_back({std::move(status), {row}});
-    if (!holds_for_all) continue;
-    of_last_shortage = &rejected[rejector].back();
-    by_shortage.emplace(shortage, of_last_shortage);
-  }
-  for (size_t plugin = 0; plugin < rejected.size(); ++plugin) {
-    if (rejected[plugin].empty()) continue;
-    for (const Rejected& each : rejected[plugin]) {
-      verdicts.Set(each.rows.front(), each.status);
-      const uint8_t reason_id = verdicts.reason_id(each.rows.front());
-      for (const NodeRow row : each.rows) verdicts.Set(row, each.status.code(), reason_id);
+    if (!first.has_value() || rejector != first->index) {
+      by_others[rejector].emplace_back(row, std::move(status));
+      continue;
     }
+    verdicts.Set(row, status);
+    if (shortage == 0 || status.code() != Code::kUnschedulable) continue;
+    reason_of_last = verdicts.reason_id(row);
+    reason_of.emplace(shortage, *reason_of_last);
+  }
+  if (first.has_value()) verdicts.EndPlugin(first->index);
+  for (size_t plugin = 0; plugin < by_others.size(); ++plugin) {
+    if (by_others[plugin].empty()) continue;
+    for (const auto& [row, status] : by_others[plugin]) verdicts.Set(row, status);
     verdicts.EndPlugin(static_cast<uint8_t>(plugin));
   }
   return Status::Success();

@@ -158,29 +158,58 @@ class KueueImporter {
     std::optional<Quantity> borrowing, lending;
   };
 
+  // Where each was first.
+  using Names = std::map<std::string, SourceLocation>;
+
+  // Whether it is not one of those before; an error if it is, as Kueue's webhook and API say.
+  bool IsFirst(Value at, absl::string_view what, const std::string& name,
+               const ImportedQuota& quota, Names& before) {
+    if (name.empty()) return true;
+    const auto [first, is_new] = before.try_emplace(name, at.where());
+    if (!is_new) {
+      problems().AddError(at.where(), quota.from,
+                          absl::StrCat("spec.resourceGroups: ", what, " \"", name,
+                                       "\" is there twice, also at ", first->second.ToString()));
+    }
+    return is_new;
+  }
+
   void ReadResources(Value groups, QueueNode& node) {
     ImportedQuota& quota = node.quota;
     std::map<std::string, std::vector<Part>> by_line;
     std::map<std::string, std::vector<Part>> by_resource;
-    std::set<std::string> seen_flavors;
-    for (const Value group :
-         ListOf(groups, "spec.resourceGroups", quota.from, problems()).elements()) {
+    Names flavors_before;
+    std::map<std::string, size_t> group_of;  // of resources
+    const Value list = ListOf(groups, "spec.resourceGroups", quota.from, problems());
+    for (size_t i = 0; i < list.size(); ++i) {
       for (const Value flavor :
-           ListOf(group.Find("flavors"), "flavors", quota.from, problems()).elements()) {
+           ListOf(list.elements()[i].Find("flavors"), "flavors", quota.from, problems())
+               .elements()) {
         const std::string name =
             NameOf(flavor.Find("name"), "spec.resourceGroups.flavors.name", quota.from, problems());
+        if (!IsFirst(flavor.Find("name"), "flavor", name, quota, flavors_before)) continue;
         const auto known = flavors_.find(name);
         const Flavor narrow = known == flavors_.end() ? Flavor() : known->second;
-        if (seen_flavors.insert(name).second) {
-          if (known == flavors_.end()) {
-            quota.Note("min", absl::StrCat("ResourceFlavor ", name,
-                                           " is not in the files; it is taken to be of all nodes"));
-          }
-          for (const std::string& note : flavor_notes_[name]) quota.Note("min", note);
+        if (known == flavors_.end()) {
+          quota.Note("min", absl::StrCat("ResourceFlavor ", name,
+                                         " is not in the files; it is taken to be of all nodes"));
         }
+        for (const std::string& note : flavor_notes_[name]) quota.Note("min", note);
+        Names resources_before;
         for (const Value resource :
              ListOf(flavor.Find("resources"), "resources", quota.from, problems()).elements()) {
-          ReadResource(resource, narrow, node, by_line, by_resource);
+          const std::string resource_name =
+              NameOf(resource.Find("name"), "resources.name", quota.from, problems());
+          if (!IsFirst(resource.Find("name"), "resource", resource_name, quota, resources_before)) {
+            continue;
+          }
+          if (!resource_name.empty() && group_of.try_emplace(resource_name, i).first->second != i) {
+            problems().AddError(resource.Find("name").where(), quota.from,
+                                absl::StrCat("spec.resourceGroups: resource \"", resource_name,
+                                             "\" is in two groups"));
+            continue;
+          }
+          ReadResource(resource, resource_name, narrow, node, by_line, by_resource);
         }
       }
     }
@@ -198,12 +227,10 @@ class KueueImporter {
     for (const auto& [line, parts] : by_line) AddLine(line, parts, node);
   }
 
-  void ReadResource(Value resource, const Flavor& flavor, QueueNode& node,
+  void ReadResource(Value resource, const std::string& name, const Flavor& flavor, QueueNode& node,
                     std::map<std::string, std::vector<Part>>& by_line,
                     std::map<std::string, std::vector<Part>>& by_resource) {
     ImportedQuota& quota = node.quota;
-    const std::string name =
-        NameOf(resource.Find("name"), "resources.name", quota.from, problems());
     std::string line = name;
     if (!flavor.key.empty()) absl::StrAppend(&line, "{", flavor.key, "=", flavor.value, "}");
     if (!IsLine(name, resource.where(), quota.from, problems()) ||

@@ -93,6 +93,11 @@ class SourceReader {
   }
 
   void Visit(Value value, int depth) {
+    if (!value.IsMap()) {
+      problems_.AddError(value.where(), "",
+                         absl::StrCat("expected an object, found ", value.KindText()));
+      return;
+    }
     const std::string kind = TextOf(value.Find("kind"));
     const std::string api_version = TextOf(value.Find("apiVersion"));
     if (depth < 10 && absl::EndsWith(kind, "List") && value.Find("items").IsSequence()) {

@@ -24,8 +24,10 @@ LinedEntries::Line& LinedEntries::LineAt(int line) {
   if (line >= static_cast<int>(lines_.size())) lines_.resize(line + 1);
   std::unique_ptr<Line>& at = lines_[line];
   if (at == nullptr) {
-    at = std::make_unique<Line>(LineLess{&sort_, &order_, line});
-    at->is_strict = order_.IsStrict(line);
+    const bool is_strict = order_.IsStrict(line);
+    at = std::make_unique<Line>(
+        LineLess{&sort_, &order_, line, is_strict && sort_.IsByPriorityAndTime()});
+    at->is_strict = is_strict;
   }
   return *at;
 }

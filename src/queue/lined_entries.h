@@ -50,9 +50,13 @@ class LinedEntries {
     const QueueSortPlugin* sort;
     QueueOrder* order;
     int line;
+    // In a strict line, if QueueSort goes by when pods were tried last: who was tried again would
+    // be behind those that it holds up.
+    bool by_arrival;
     bool operator()(const QueueEntry& a, const QueueEntry& b) const {
       const int comparison = order->Compare(line, a.lead, b.lead);
       if (comparison != 0) return comparison < 0;
+      if (by_arrival && a.lead.priority() == b.lead.priority()) return a.arrival < b.arrival;
       if (sort->Less(a.lead, b.lead)) return true;
       if (sort->Less(b.lead, a.lead)) return false;
       return a.sequence < b.sequence;

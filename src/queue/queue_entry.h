@@ -71,6 +71,7 @@ struct QueueEntry {
   int64_t place_in_line = kNotInList;  // the same, in a line of those in backoff (LinedEntries)
   int line = -1;                       // of LinedEntries; -1 if it is in none
   uint64_t sequence = 0;               // of when it was queued, tried, or put back; breaks ties
+  uint64_t arrival = 0;                // of the pod that leads it (PendingPod::arrival); as `lead`
   uint64_t first_event = 0;            // in flight: the first event in the log after Pop
   IdentityPtr pod;                     // of a single pod's
   HintClass* hint_class = nullptr;     // with which it waits for events; null if it does not

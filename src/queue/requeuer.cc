@@ -141,6 +141,7 @@ void Requeuer::SetLead(QueueEntry& entry) {
       .attempts = entry.history.attempts,
       .group = entry.name,
       .group_timestamp = initial == absl::InfiniteFuture() ? entry.timestamp : initial};
+  entry.arrival = first.arrival;
   const std::optional<GroupSpec> spec = SpecOf(entry);
   if (spec.has_value()) entry.lead.group_timestamp = spec->creation_time;
   if (!entry.is_group) return;

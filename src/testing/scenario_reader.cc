@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "api/input_file.h"
+#include "api/run_time.h"
 #include "berth/api/time.h"
 #include "testing/object_patch.h"
 
@@ -304,7 +305,12 @@ void ScenarioReader::ReadCreate(Value step, std::vector<ScenarioAction>& actions
   const Value copies = step.Find("copies");
   ScenarioTemplate made = Template(text);
   if (const Value run_time = step.Find("runTime")) {
-    made.run_time = DurationToString(Duration(run_time, "runTime"));
+    const absl::StatusOr<absl::Duration> duration = ParseRunTime(run_time.text());
+    if (duration.ok()) {
+      made.run_time = DurationToString(*duration);
+    } else {
+      Report(run_time.where(), "runTime is a duration of more than 0 such as 90s or 1h30m");
+    }
   }
   const int64_t count = copies ? Number(copies, "copies", step.Find("as") ? 0 : 1) : 1;
   copies_ += count;

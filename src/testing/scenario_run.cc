@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "api/run_time.h"
 #include "berth/api/pod_status.h"
 #include "berth/api/time.h"
 #include "testing/object_patch.h"
@@ -15,7 +16,6 @@ namespace {
 
 // kube-controller-manager's taint of nodes that it does not hear of.
 constexpr char kUnreachable[] = "node.kubernetes.io/unreachable";
-constexpr char kRunTimeAnnotation[] = "simulation.berth/run-time";
 
 void RemoveTaints(api::Node& node, absl::string_view key) {
   auto* taints = node.mutable_spec()->mutable_taints();
@@ -46,7 +46,7 @@ std::vector<Object> MakeCopy(const ScenarioTemplate& made, int64_t number, Probl
   for (Object& object : read.objects) {
     if (object.kind() != Kind::kPod) continue;
     auto pod = std::make_shared<api::Pod>(object.As<api::Pod>());
-    (*pod->mutable_metadata()->mutable_annotations())[kRunTimeAnnotation] = made.run_time;
+    (*pod->mutable_metadata()->mutable_annotations())[kSimulatedRunTime] = made.run_time;
     object = Object::Of(std::move(pod), object.where());
   }
   return std::move(read.objects);

@@ -52,6 +52,38 @@ TEST(FieldWarnings, MisplacedFieldsAreSaidWithTheirHome) {
                           HasSubstr("requests: unknown field here; it belongs to the resources")));
 }
 
+TEST(FieldWarnings, RunTimesThatAreNoTimes) {
+  const auto warnings_of = [](absl::string_view annotation, absl::string_view value) {
+    return WarningsOf(absl::StrCat("apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\n",
+                                   "  annotations:\n    ", annotation, ": ", value,
+                                   "\nspec: {containers: [{name: c, image: i}]}\n"));
+  };
+  const char simulated[] = "simulation.berth/run-time",
+             declared[] = "scheduling.berth.dev/run-time";
+  EXPECT_THAT(warnings_of(simulated, "abc"),
+              ElementsAre("f:6:32: warning: Pod default/p: "
+                          "metadata.annotations[\"simulation.berth/run-time\"]: \"abc\" is not a "
+                          "duration such as \"1h30m\" or \"500ms\"; the pod runs for ever"));
+  EXPECT_THAT(warnings_of(simulated, "1e9s"), ElementsAre(HasSubstr("\"1e9s\" is not a duration")));
+  EXPECT_THAT(warnings_of(simulated, "''"), ElementsAre(HasSubstr("\"\" is not a duration")));
+  EXPECT_THAT(warnings_of(simulated, "'90'"), ElementsAre(HasSubstr("\"90\" is not a duration")));
+  EXPECT_THAT(warnings_of(simulated, "-5s"),
+              ElementsAre(HasSubstr("\"-5s\" is not more than 0; the pod runs for ever")));
+  EXPECT_THAT(warnings_of(simulated, "0s"), ElementsAre(HasSubstr("\"0s\" is not more than 0")));
+  EXPECT_THAT(
+      warnings_of(declared, "-1m"),
+      ElementsAre(HasSubstr("metadata.annotations[\"scheduling.berth.dev/run-time\"]: \"-1m\" "
+                            "is not more than 0; it is not known how long the pod runs")));
+  EXPECT_THAT(warnings_of(simulated, "90s"), IsEmpty());
+  EXPECT_THAT(warnings_of(declared, "1h30m"), IsEmpty());
+  EXPECT_THAT(
+      WarningsOf("apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec:\n  template:\n"
+                 "    metadata:\n      annotations: {simulation.berth/run-time: soon}\n"
+                 "    spec: {containers: [{name: c, image: i}]}\n"),
+      ElementsAre(HasSubstr("f:7:48: warning: Job default/j: "
+                            "spec.template.metadata.annotations")));
+}
+
 TEST(FieldWarnings, TheSameMistakeIsSaidOnce) {
   std::string text;
   for (int i = 0; i < 3; ++i) {

@@ -88,6 +88,7 @@ TEST_F(Options, EachWrongOneIsNamedInASentence) {
       {"pod_max_backoff_seconds is 0, less than pod_initial_backoff_seconds, which is 1",
        [](auto& o) { o.configuration.pod_max_backoff_seconds = 0; }},
       {"filter_block_size is -1", [](auto& o) { o.filter_block_size = -1; }},
+      {"group_search_steps is -1", [](auto& o) { o.group_search_steps = -1; }},
       {"work_budget_steps is -1", [](auto& o) { o.work_budget_steps = -1; }},
       {"slow_plugin_call is -1s", [](auto& o) { o.slow_plugin_call = -absl::Seconds(1); }},
       {"ElsewherePlugin",

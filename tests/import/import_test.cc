@@ -463,6 +463,44 @@ TEST(Import, WhatIsWrongHasItsPlace) {
                         "map"));
 }
 
+// As Kueue's webhook refuses them: the sum of both is nobody's intention.
+TEST(ImportKueue, WhatIsTwiceInAQueueIsRefused) {
+  const auto error_of_groups = [](const std::string& groups) {
+    return ErrorOf(
+        absl::StrCat("apiVersion: kueue.x-k8s.io/v1beta1\nkind: ClusterQueue\nmetadata: {name: a}\n"
+                     "spec:\n  resourceGroups:\n",
+                     groups));
+  };
+  const std::string flavor = "    - {name: t4, resources: [{name: cpu, nominalQuota: 1}]}\n";
+  EXPECT_EQ(error_of_groups("  - flavors:\n" + flavor + flavor),
+            "q.yaml:8:14: error: Kueue ClusterQueue a: spec.resourceGroups: flavor \"t4\" is there "
+            "twice, also at q.yaml:7:14\n");
+  EXPECT_EQ(error_of_groups("  - flavors:\n" + flavor +
+                            "  - flavors:\n    - {name: t4, resources: [{name: memory, "
+                            "nominalQuota: 1}]}\n"),
+            "q.yaml:9:14: error: Kueue ClusterQueue a: spec.resourceGroups: flavor \"t4\" is there "
+            "twice, also at q.yaml:7:14\n");
+  EXPECT_EQ(error_of_groups("  - flavors:\n    - name: t4\n      resources:\n"
+                            "      - {name: cpu, nominalQuota: 1}\n"
+                            "      - {name: cpu, nominalQuota: 2}\n"),
+            "q.yaml:10:16: error: Kueue ClusterQueue a: spec.resourceGroups: resource \"cpu\" is "
+            "there twice, also at q.yaml:9:16\n");
+  EXPECT_EQ(error_of_groups("  - flavors:\n" + flavor +
+                            "  - flavors:\n    - {name: l4, resources: [{name: cpu, nominalQuota: "
+                            "1}]}\n"),
+            "q.yaml:9:37: error: Kueue ClusterQueue a: spec.resourceGroups: resource \"cpu\" is in "
+            "two groups\n");
+}
+
+TEST(Import, WhatIsNoObjectIsSaidWithItsPlace) {
+  EXPECT_EQ(ErrorOf("[\"x\", \"x\", 5]\n"),
+            "q.yaml:1:1: error: expected an object, found a list\n");
+  EXPECT_EQ(ErrorOf("- x\n- 5\n"), "q.yaml:1:1: error: expected an object, found a list\n");
+  EXPECT_EQ(ErrorOf("5\n"), "q.yaml:1:1: error: expected an object, found a number\n");
+  EXPECT_EQ(ErrorOf("apiVersion: v1\nkind: List\nitems:\n- x\n"),
+            "q.yaml:4:3: error: expected an object, found a string\n");
+}
+
 TEST(Import, CyclesAreCut) {
   const ImportResult result = Import(R"(
 {apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: a}, spec: {parent: b}}

@@ -24,7 +24,10 @@ class ByPriority final : public QueueSortPlugin {
     return Time(a) < Time(b);
   }
 
+  bool IsByPriorityAndTime() const override { return by_time; }
+
   bool by_name = false;  // where they came at the same time
+  bool by_time = false;  // there are no groups
 
  private:
   static absl::Time Time(const QueuedPodInfo& pod) {

@@ -138,6 +138,11 @@ steps:
     waitingFor: {p: GODOT, q: {reason: GODOT, since: 3s, until: dawn}}
 - copies: 2
 - 7
+- create: |
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: p}
+  runTime: 0s
 )");
   EXPECT_TRUE(result.events.empty());
   const std::vector<std::pair<absl::string_view, absl::string_view>> wanted = {
@@ -161,6 +166,7 @@ steps:
       {"test.yaml:22:65: ", "a duration"},
       {"test.yaml:23:3: ", "copies goes with create"},
       {"test.yaml:24:3: ", "a step is a map"},
+      {"test.yaml:29:12: ", "a duration of more than 0"},
   };
   std::vector<::testing::Matcher<std::string>> matchers;
   for (const auto& [place, text] : wanted) {

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "absl/algorithm/container.h"
+#include "evaluation/diagnosis.h"
 #include "table/extremes.h"
 
 namespace berth {
@@ -57,11 +58,13 @@ bool ScoreFirstSearch::Find(const EvaluationRequest& request, PluginMask node_pl
   return true;
 }
 
-// Filters all nodes.
+// Filters all nodes, of which none is filtered yet.
 bool ScoreFirstSearch::SomeIsFeasible(const EvaluationRequest& request) {
-  block_ = rows_;
-  if (!FilterBlock(request)) return false;
-  const bool some = absl::c_any_of(rows_, [&](NodeRow row) { return verdicts_.IsFeasible(row); });
+  const Status status = request.framework.nomination_filter().RunFilterNodesWithNominatedPods(
+      request.state, *request.pod, request.nodes, rows_, verdicts_);
+  failed_ |= !status.ok();
+  if (failed_) return false;
+  const bool some = HasRejector(verdicts_, NodeVerdicts::kNoRejector);
   none_is_feasible_ = !some;
   return some;
 }

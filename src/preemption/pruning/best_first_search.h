@@ -18,6 +18,7 @@
 #include "preemption/pruning/bound_cache.h"
 #include "preemption/pruning/candidate_heap.h"
 #include "preemption/pruning/dry_runner.h"
+#include "preemption/pruning/rows_to_try.h"
 
 namespace berth {
 
@@ -25,12 +26,11 @@ namespace berth {
 // search.
 class BestFirstSearch {
  public:
-  // `bounds` are those of the preemptor's class, or of one that NeedsLittleLess(). `is_left`: by
-  // row, the potential nodes that are to be tried. `bounds` and `levels` are as of now. `own_row`:
-  // that the pod is nominated to, or -1.
+  // `bounds` are those of the preemptor's class, or of one that NeedsLittleLess(). `bounds` and
+  // `levels` are as of now. `own_row`: that the pod is nominated to, or -1.
   BestFirstSearch(const Handle& handle, const PreemptionQuery& query,
                   const PreemptorClass& preemptor, DryRunner& dry_runs, CandidateBounds& bounds,
-                  std::vector<uint8_t> is_left, const PriorityLevels& levels, NodeRow own_row)
+                  RowsToTry rows, const PriorityLevels& levels, NodeRow own_row)
       : handle_(handle),
         statuses_(query.statuses),
         rejectors_(RejectorsOf(query.statuses)),
@@ -41,7 +41,7 @@ class BestFirstSearch {
         calculator_(preemptor_, handle.nodes(), levels),
         dry_runs_(dry_runs),
         bounds_(bounds),
-        heap_(bounds, std::move(is_left)) {}
+        heap_(bounds, std::move(rows)) {}
   // The bounds are again what they were, if they are of another class.
   ~BestFirstSearch();
 

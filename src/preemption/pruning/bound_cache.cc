@@ -42,6 +42,7 @@ void CandidateBounds::Refresh(const NodeTable& nodes, const PriorityLevels& leve
   Forget(own_row);
   own_node_ = own_row < 0 ? Symbol() : nodes.node(own_row).name();
   if (moved) {  // and so did those that were forgotten
+    is_ordered_ = false;
     forgotten_.clear();
     AppendRowsWith(0, is_known_, forgotten_);
   }
@@ -51,10 +52,13 @@ void CandidateBounds::Refresh(const NodeTable& nodes, const PriorityLevels& leve
 // The pod itself does not count: of its own row, at best, nobody is nominated to it.
 void CandidateBounds::ComputeForgotten(const BoundCalculator& calculator,
                                        const NominatedRows& with_nominated_pods, NodeRow own_row) {
+  constexpr int kPartOfAll = 32;  // so many cost less than to order all
+  if (static_cast<int>(forgotten_.size()) > size() / kPartOfAll) is_ordered_ = false;
   for (const NodeRow row : forgotten_) {
     const bool counts = row != own_row && with_nominated_pods.contains(row);
     Compute(row, calculator, counts ? with_nominated_pods.at(row).pods : BoundCalculator::Pods());
     is_known_[row] = 1;
+    Reorder(row);
   }
   forgotten_.clear();
 }
@@ -78,6 +82,33 @@ void CandidateBounds::ComputeAll(const BoundCalculator& calculator) {
   calculator.ComputeAll(feasibility_, bounds_);
   is_known_.assign(feasibility_.size(), 1);
   forgotten_.clear();
+  is_ordered_ = false;
+}
+
+NodeRow CandidateBounds::Best() {
+  if (none_is_possible()) return -1;
+  if (!is_ordered_) {
+    is_hidden_.resize(size());  // none of them is
+    order_.Build(size(), ByBound(*this, is_hidden_.data(), /*counts=*/0));
+    is_ordered_ = true;
+  }
+  return order_.best();
+}
+
+void CandidateBounds::Hide(NodeRow row) {
+  if (!is_possible(row)) return;
+  Best();  // puts them in order
+  is_hidden_[row] = 1;
+  hidden_.push_back(row);
+  Reorder(row);
+}
+
+void CandidateBounds::ShowAll() {
+  for (const NodeRow row : hidden_) {
+    is_hidden_[row] = 0;
+    Reorder(row);
+  }
+  hidden_.clear();
 }
 
 CandidateBounds& BoundCache::Find(const PreemptorClass& preemptor, const NodeTable& nodes,

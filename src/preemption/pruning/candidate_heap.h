@@ -3,73 +3,99 @@
 #ifndef BERTH_SRC_PREEMPTION_PRUNING_CANDIDATE_HEAP_H_
 #define BERTH_SRC_PREEMPTION_PRUNING_CANDIDATE_HEAP_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "berth/columns/node_table.h"
 #include "preemption/pruning/bound_cache.h"
+#include "preemption/pruning/rows_to_try.h"
 #include "table/best_row.h"
 
 namespace berth {
 
-// One search.
+// One search, which mostly looks at few nodes: the order is that which the bounds keep, and rows
+// that are not left are taken out of it for the time of the search, as they come first. If they are
+// many, the search orders those that are left by itself.
 class CandidateHeap {
  public:
-  // `is_left`: by row. `bounds` are those of the same rows.
-  CandidateHeap(const CandidateBounds& bounds, std::vector<uint8_t> is_left)
-      : bounds_(bounds), is_left_(std::move(is_left)) {
-    if (!bounds_.none_is_possible()) best_.Build(bounds_.size(), ByBound(*this));
+  // Of the rows of `bounds`, which outlive this; there is one at a time.
+  CandidateHeap(CandidateBounds& bounds, RowsToTry rows) : bounds_(bounds), rows_(std::move(rows)) {
+    if (rows_.are_listed()) OrderByItself();
   }
+  CandidateHeap(const CandidateHeap&) = delete;
+  CandidateHeap& operator=(const CandidateHeap&) = delete;
+  ~CandidateHeap() { bounds_.ShowAll(); }
 
   // The row with the highest bound, the first of equals, of those where something is possible; -1
   // if there is none.
-  NodeRow Best() const { return best_.best(); }
-  // `row` has another bound.
+  NodeRow Best() {
+    while (!orders_by_itself_) {
+      const NodeRow row = bounds_.Best();
+      if (row < 0 || rows_.Contain(row)) return row;
+      Hide(row);
+    }
+    return own_.best();
+  }
+  // `row` has another bound, after Tighten().
   void Update(NodeRow row) {
-    if (bounds_.is_possible(row)) best_.Update(row, ByBound(*this));
+    if (orders_by_itself_ && bounds_.is_possible(row)) own_.Update(row, Order(*this));
   }
   void Remove(NodeRow row) {
-    is_left_[row] = 0;
-    Update(row);
+    if (orders_by_itself_) {
+      is_left_[row] = 0;
+      return Update(row);
+    }
+    removed_.push_back(row);
+    Hide(row);
   }
   // All that are left, in order; where nothing is possible too.
   std::vector<NodeRow> Rows() const {
+    const std::vector<uint8_t> is_left = orders_by_itself_ ? is_left_ : Left();
     std::vector<NodeRow> rows;
-    for (NodeRow row = 0; row < bounds_.size(); ++row) {
-      if (is_left_[row]) rows.push_back(row);
+    for (NodeRow row = 0; row < rows_.size(); ++row) {
+      if (is_left[row]) rows.push_back(row);
     }
     return rows;
   }
 
  private:
-  // For best_.
-  class ByBound {
+  // For own_.
+  class Order {
    public:
-    explicit ByBound(const CandidateHeap& heap)
-        : bounds_(heap.bounds_), is_left_(heap.is_left_.data()) {}
-    NodeRow BestOf(NodeRow begin, NodeRow end) const {
-      NodeRow best = -1;
-      for (NodeRow row = begin; row < end; ++row) {
-        if (!is_left_[row] || !bounds_.is_possible(row)) continue;
-        if (best < 0 || bounds_.at(best) < bounds_.at(row)) best = row;
-      }
-      return best;
-    }
-    NodeRow Better(NodeRow left, NodeRow right) const {
-      if (left < 0) return right;
-      if (right < 0) return left;
-      return bounds_.at(left) < bounds_.at(right) ? right : left;
-    }
+    explicit Order(const CandidateHeap& heap)
+        : by_bound_(heap.bounds_, heap.is_left_.data(), /*counts=*/1) {}
+    NodeRow BestOf(NodeRow begin, NodeRow end) const { return by_bound_.BestOf(begin, end); }
+    NodeRow Better(NodeRow left, NodeRow right) const { return by_bound_.Better(left, right); }
 
    private:
-    const CandidateBounds& bounds_;
-    const uint8_t* is_left_;
+    const ByBound by_bound_;
   };
 
-  const CandidateBounds& bounds_;
-  std::vector<uint8_t> is_left_;
-  BestRow best_;
+  void Hide(NodeRow row) {
+    constexpr size_t kFew = 16, kPartOfAll = 64;  // so many cost less than to order all
+    bounds_.Hide(row);
+    if (bounds_.hidden() > kFew + static_cast<size_t>(rows_.size()) / kPartOfAll) OrderByItself();
+  }
+  std::vector<uint8_t> Left() const {
+    std::vector<uint8_t> is_left = rows_.ToColumn();
+    for (const NodeRow row : removed_) is_left[row] = 0;
+    return is_left;
+  }
+  void OrderByItself() {
+    is_left_ = Left();
+    bounds_.ShowAll();
+    orders_by_itself_ = true;
+    if (!bounds_.none_is_possible()) own_.Build(bounds_.size(), Order(*this));
+  }
+
+  CandidateBounds& bounds_;
+  const RowsToTry rows_;
+  std::vector<NodeRow> removed_;
+  bool orders_by_itself_ = false;
+  std::vector<uint8_t> is_left_;  // by row, if it does
+  BestRow own_;                   // the same
 };
 
 }  // namespace berth

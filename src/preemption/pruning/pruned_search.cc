@@ -7,11 +7,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "framework/dry_run_inputs.h"
-#include "framework/status_columns.h"
 #include "preemption/candidate_list.h"
 #include "preemption/fit_error.h"
 #include "preemption/pruning/best_first_search.h"
 #include "preemption/pruning/dry_runner.h"
+#include "preemption/pruning/rows_to_try.h"
 
 namespace berth {
 namespace {
@@ -35,29 +35,6 @@ std::optional<std::vector<NodeRow>> RowsWithVictims(const PreemptionQuery& query
   std::erase_if(*rows,
                 [&](NodeRow row) { return query.statuses.code(row) != Code::kUnschedulable; });
   return rows;
-}
-
-// By row: the potential nodes but for those that are known to fail. `with_victims`: which these
-// are, if not all.
-std::vector<uint8_t> RowsToTry(const NodeStatuses& statuses,
-                               const std::optional<std::vector<NodeRow>>& with_victims,
-                               const CachedResults* cache, int size) {
-  const auto* columns = dynamic_cast<const StatusColumns*>(&statuses);
-  std::vector<uint8_t> is_left(size);
-  const absl::Span<const Code> codes =
-      columns == nullptr ? absl::Span<const Code>() : columns->codes();
-  if (with_victims.has_value()) {
-    for (const NodeRow row : *with_victims) is_left[row] = 1;
-  } else {
-    for (NodeRow row = 0; row < size; ++row) {
-      is_left[row] = (codes.empty() ? statuses.code(row) : codes[row]) == Code::kUnschedulable;
-    }
-  }
-  if (cache == nullptr || cache->known_count() == 0) return is_left;
-  for (NodeRow row = 0; row < size; ++row) {
-    if (cache->IsFailure(row)) is_left[row] = 0;
-  }
-  return is_left;
 }
 
 // Grows with every change of any object.
@@ -100,7 +77,7 @@ std::optional<SearchResult> PrunedSearch::Find(const PreemptionQuery& query) {
   const auto search_by = [&](CandidateBounds& bounds, std::optional<SearchResult>& result) {
     DryRunner dry_runs(handle_, query, cache);
     BestFirstSearch search(handle_, query, preemptor, dry_runs, bounds,
-                           RowsToTry(query.statuses, with_victims, cache, nodes.size()), *levels_,
+                           RowsToTry(nodes.size(), query.statuses, cache, with_victims), *levels_,
                            own_row);
     CandidateList candidates(query.range.candidates);
     const Outcome outcome = search.Find(query.state.for_explanation(), candidates);

@@ -41,7 +41,7 @@ TEST_P(BoundsOfNodes, FollowNodesPodsAndNominations) {
       nominator.Nominate(pod.Request("cpu", "1").Obj(), absl::StrCat("n", nodes.Below(GetParam())));
     }
     const NodeRow own_row = nodes.Below(3) == 0 ? nodes.Below(table.size() + 1) - 1 : -1;
-    const CandidateBounds& kept = cache.Find(preemptor, table, levels, nominator, budgets, own_row);
+    CandidateBounds& kept = cache.Find(preemptor, table, levels, nominator, budgets, own_row);
     CandidateBounds fresh(preemptor);
     NominatedRows nominated_rows;
     nominated_rows.CatchUp(table, nominator);
@@ -52,6 +52,7 @@ TEST_P(BoundsOfNodes, FollowNodesPodsAndNominations) {
       ++possible;
       ASSERT_EQ(kept.at(row).scores(), fresh.at(row).scores()) << step;
     }
+    ASSERT_EQ(kept.Best(), fresh.Best()) << step;
   }
   EXPECT_GT(possible, 1000);
   EXPECT_GT(fell_behind, 0);

@@ -173,6 +173,23 @@ TEST_F(QueueLines, AStrictLineWaitsBehindTheFirstThatFailed) {
   EXPECT_EQ(Pop(), "blocked");
 }
 
+// Though QueueSort has who was tried last behind the others.
+TEST_F(QueueLines, AStrictLineKeepsTheOrderOfWhatCameAtOneInstant) {
+  sort_.by_time = true;
+  order_.strict = {0};
+  for (const char* name : {"first", "second"}) Add(In(0, name, 1));
+  for (int tries = 0; tries < 3; ++tries) {
+    ASSERT_EQ(Pop(), "first");
+    Reject({"Fit"});
+    EXPECT_EQ(Pop(), "");
+    EXPECT_EQ(queue().Report(Uid("second"))->behind, "default/first");
+    clock_.Advance(absl::Seconds(30));
+    queue().MoveAllOnEvent(kNodeAdd, {});
+  }
+  Add(In(0, "more important", 2));
+  EXPECT_EQ(Pop(), "more important");
+}
+
 TEST_F(QueueLines, ABlockedPodIsToldTheGroupBeforeIt) {
   order_.strict = {0};
   SetMinMember("default/gang", 2);

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The annotations that say how long a pod runs.
+#ifndef BERTH_SRC_API_RUN_TIME_H_
+#define BERTH_SRC_API_RUN_TIME_H_
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace berth {
+
+// For simulations: after so long on a node the pod ends.
+inline constexpr char kSimulatedRunTime[] = "simulation.berth/run-time";
+// For the scheduler, which is not told of ends to come otherwise.
+inline constexpr char kDeclaredRunTime[] = "scheduling.berth.dev/run-time";
+
+// What either says: "90s". Error: what is wrong with it, which is then as if it were not there.
+absl::StatusOr<absl::Duration> ParseRunTime(absl::string_view text);
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_API_RUN_TIME_H_
