@@ -51,7 +51,8 @@ MAY_INCLUDE = {
     "src/evaluation/": RUNTIME,
     "src/preemption/": RUNTIME + ["berth/quota/quota_line.h"],  # which counts GPUs of any vendor, whole and in part
     "src/search/": RUNTIME,
-    "src/engine/": STATE + ["berth/configuration.h", "berth/scheduler.h", "evaluation/", "search/"],
+    "src/engine/": STATE + ["berth/configuration.h", "berth/scheduler.h", "evaluation/", "search/",
+                             "preemption/followed_budgets.h", "preemption/group_victims.h"],
     "src/cluster/": FRONT_DOOR
     + ["framework/", "berth/in_memory_cluster.h", "berth/cluster_faults.h", "table/label_index.h"],
     "src/kubernetes/": FRONT_DOOR + ["api/json.h", "api/object_meta.h", "berth/kubernetes_cluster.h"],
