@@ -128,4 +128,14 @@ void Coscheduling::ExplainWaiting(const PodInfo& pod, const Status&, const NodeT
   GroupApis::ExplainWaiting(pod, waiting);
 }
 
+// The words of Cluster Autoscaler, of Koordinator and of the kubelet.
+bool Coscheduling::MayMove(const PodInfo& pod) const {
+  static const Symbol kPreemptible = Symbol::Intern("quota.scheduling.koordinator.sh/preemptible");
+  if (!pod.has_owners()) return false;
+  const Symbol* const preemptible = pod.labels().Find(kPreemptible);
+  if (preemptible != nullptr && preemptible->view() == "false") return false;
+  return pod.annotation("cluster-autoscaler.kubernetes.io/safe-to-evict") != "false" &&
+         !pod.annotation("kubernetes.io/config.mirror").has_value();
+}
+
 }  // namespace berth

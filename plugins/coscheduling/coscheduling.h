@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "berth/extensions/group.h"
+#include "berth/extensions/moves_pods.h"
 #include "berth/extensions/post_filter_bound.h"
 #include "berth/extensions/waiting.h"
 #include "berth/framework/enqueue.h"
@@ -40,7 +41,8 @@ class Coscheduling final : public Plugin,
                            public PermitPlugin,
                            public ReservePlugin,
                            public EnqueueExtensions,
-                           public WaitingExplainer {
+                           public WaitingExplainer,
+                           public MovesPods {
  public:
   static constexpr absl::string_view kName = "Coscheduling";
   static constexpr absl::string_view kPodGroupLabel = "scheduling.x-k8s.io/pod-group";
@@ -65,6 +67,10 @@ class Coscheduling final : public Plugin,
   bool HintsReadSpecOnly() const override { return true; }
   void ExplainWaiting(const PodInfo& pod, const Status& rejection, const NodeTable& nodes,
                       WaitingFor& waiting) const override;
+  int MostMoves() const override { return args_.most_moves; }
+  // Not a pod without an owner, which nobody would make anew; one of which an annotation or a label
+  // says that it is to stay; or one that the kubelet runs by itself.
+  bool MayMove(const PodInfo& pod) const override;
 
  private:
   Coscheduling(const CoschedulingArgs& args, Handle& handle)

@@ -29,7 +29,13 @@ const FieldTable& CoschedulingArgs::Fields() {
                  "How long a group waits before nodes are reserved for it, from the earliest time "
                  "at which pods that say how long they run leave room for it; 0: none are. Other "
                  "pods use these nodes meanwhile if they end before that time.",
-                 AtLeast(0)));
+                 AtLeast(0))
+          .Field("mostMoves", &CoschedulingArgs::most_moves,
+                 "So many running pods, at most, are moved to other nodes if that leaves room in "
+                 "one piece for a group that has none; 0: none are. A pod is moved by evicting it, "
+                 "once it is known that the group and each pod that is moved have a place. Only "
+                 "pods with an owner are, of no higher priority than the group.",
+                 InRange(0, 8)));
   return table;
 }
 

@@ -15,6 +15,7 @@ struct CoschedulingArgs {
   int32_t pod_group_reject_percentage = 10;
   int64_t staleness_grace_period_seconds = -1;
   int64_t reserve_after_seconds = 0;
+  int32_t most_moves = 0;
 
   static const FieldTable& Fields();
 };

@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "berth/extensions/moves_pods.h"
 
 namespace berth {
 namespace {
@@ -78,6 +79,8 @@ void DescribeGroup(const GroupPlugin& plugin, const Groups& groups, AttemptReque
   const std::optional<GroupSpec> spec = plugin.Spec(request.group);
   const GroupMembers* members = groups.Find(request.group);
   if (!spec.has_value()) return;
+  const auto* const moves = dynamic_cast<const MovesPods*>(&plugin);
+  if (moves != nullptr) request.most_moves = moves->MostMoves();
   const int missing = MissingMembers(*spec, members);
   const bool one_by_one = spec->mode == GangMode::kNonStrict;
   const bool has_started = spec->match_policy == MatchPolicy::kOnceSatisfied && missing == 0;

@@ -49,6 +49,7 @@ struct AttemptRequest {
   int percentage_of_nodes_to_score = 0;
   WorkBudget work_budget;          // of each pod's cycle; unlimited for more than one pod
   int64_t group_search_steps = 0;  // SchedulerOptions
+  int most_moves = 0;              // MovesPods
   absl::Time now;                  // of more than one pod: when victims are expected to leave
   // For a group that plugins place: the only nodes that count; null: all do.
   const NodePlacement* placement = nullptr;
@@ -112,6 +113,8 @@ struct AttemptResult {
   struct Plan {
     std::shared_ptr<const PodInfo> pod;
     PostFilterResult result;
+    // If its victims are moved, no less important than it: to which node each.
+    std::vector<std::string> move_to = {};
   };
   absl::InlinedVector<Plan, 1> plans;
   // For a group that gets a reservation: on which nodes, from when.

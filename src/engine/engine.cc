@@ -79,6 +79,7 @@ Engine::Engine(std::unique_ptr<ProfileSetup> setup)
           options_, [this](std::function<void()> work) { inbox_.Post(std::move(work)); },
           {cluster_, profiles_, queue_, binder_, setup_->recorder, failure_handler_, metrics_}),
       stale_groups_(*options_.clock, {cluster_, profiles_, preemption_executor_, timers_}),
+      moved_pods_(*options_.clock, cluster_, failure_handler_, timers_),
       binding_cycle_(*options_.clock, {cluster_, queue_, binder_, setup_->recorder,
                                        failure_handler_, metrics_, stale_groups_}),
       table_updater_(cluster_, profiles_),
@@ -88,7 +89,7 @@ Engine::Engine(std::unique_ptr<ProfileSetup> setup)
                       queue_.Retry(uid, SchedulingQueue::RetryBackoff::kUnlessIdle);
                     }),
       event_handlers_({cluster_, profiles_, queue_, binder_, setup_->recorder, failure_handler_,
-                       table_updater_, metrics_, stale_groups_, reservations_}),
+                       table_updater_, metrics_, stale_groups_, moved_pods_, reservations_}),
       unbound_report_(cluster_, profiles_, queue_, binder_) {
   setup_->services.Connect({.queue = &queue_,
                             .binder = &binder_,
@@ -381,13 +382,20 @@ void Engine::TryEntry(const QueueEntry& entry) {
   }
   metrics_.AttemptEnded(request, result, took);
   // Before the entry goes back: the evictions are what its gate asks for.
-  for (const AttemptResult::Plan& plan : result.plans)
-    preemption_executor_.Execute(plan.pod, plan.result);
+  for (const AttemptResult::Plan& plan : result.plans) {
+    preemption_executor_.Execute(plan);
+    moved_pods_.Expect(plan);
+  }
   Rejection rejection = DescribeRejection(request, result);
   rejection.only_room = request.group.empty() && result.failed.size() == 1 &&
                         result.plans.empty() && room_.WasAllThatLacked(result.failed.front());
   queue_.AddUnschedulable(&entry, rejection);
-  for (PodFailure& failure : result.failed) failure_handler_.Handle(failure);
+  for (PodFailure& failure : result.failed) {
+    if (failure.nominated_node == "" && moved_pods_.KeepsPlace(*failure.pod)) {
+      failure.nominated_node.reset();
+    }
+    failure_handler_.Handle(failure);
+  }
 }
 
 void Engine::Observe(const AttemptRequest& request, const AttemptResult& result, Symbol requeued_by,

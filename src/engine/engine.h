@@ -25,6 +25,7 @@
 #include "engine/framework_set.h"
 #include "engine/group_reservations.h"
 #include "engine/inbox.h"
+#include "engine/moved_pods.h"
 #include "engine/plugin_services.h"
 #include "engine/preemption_executor.h"
 #include "engine/random_sequence.h"
@@ -133,6 +134,7 @@ class Engine final : public Scheduler {
   FailureHandler failure_handler_;
   PreemptionExecutor preemption_executor_;
   StaleGroups stale_groups_;
+  MovedPods moved_pods_;
   BindingCycle binding_cycle_;
   TableUpdater table_updater_;
   EntryScheduler entry_scheduler_;

@@ -23,6 +23,7 @@ AttemptResult EntryScheduler::Place(const AttemptRequest& request) {
   } else if (request.pods.size() == 1 && !request.quorum.has_parts()) {
     const bool placed = pod_scheduler_.Place(request, request.pods.front(), result);
     result.minimum_reached = placed || (request.minimum == 0 && !result.yielded);
+    if (!result.yielded) group_scheduler_.PlanMoves(request, result);
   } else {
     group_scheduler_.Place(request, result);
   }

@@ -74,6 +74,7 @@ void EventHandlers::UpdateQueue(const ClusterChange& change) {
         queue_.Delete(*pod->identity());
         return;
       }
+      moved_pods_.OnPending(pod);
       if (queue_.Contains(*pod->identity())) {
         queue_.Update(pod, cluster_.GroupOf(*pod));
       } else {

@@ -13,6 +13,7 @@
 #include "engine/failure_handler.h"
 #include "engine/framework_set.h"
 #include "engine/group_reservations.h"
+#include "engine/moved_pods.h"
 #include "engine/recorder.h"
 #include "engine/stale_groups.h"
 #include "engine/table_updater.h"
@@ -34,6 +35,7 @@ class EventHandlers {
     TableUpdater& table_updater;
     EngineMetrics& metrics;
     StaleGroups& stale_groups;
+    MovedPods& moved_pods;
     GroupReservations& reservations;
   };
   explicit EventHandlers(const Parts& parts)
@@ -46,6 +48,7 @@ class EventHandlers {
         table_updater_(parts.table_updater),
         metrics_(parts.metrics),
         stale_groups_(parts.stale_groups),
+        moved_pods_(parts.moved_pods),
         reservations_(parts.reservations) {}
 
   void Handle(WatchEvent event);
@@ -68,6 +71,7 @@ class EventHandlers {
   TableUpdater& table_updater_;
   EngineMetrics& metrics_;
   StaleGroups& stale_groups_;
+  MovedPods& moved_pods_;
   GroupReservations& reservations_;
   uint64_t events_ = 0;
   bool synced_ = false;

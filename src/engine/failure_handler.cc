@@ -36,8 +36,7 @@ std::vector<std::shared_ptr<const PodInfo>> FailureHandler::PodsNominatedTo(
 
 void FailureHandler::EndNominations(Symbol node_name) {
   for (const auto& nominated : PodsNominatedTo(node_name)) {
-    cluster_.nominations().Nominate(nominated, "");
-    recorder_.PatchNomination(*nominated, "");
+    EndNomination(nominated);
     queue_.Retry(nominated->uid(), SchedulingQueue::RetryBackoff::kUnlessIdle);
   }
 }
@@ -45,9 +44,14 @@ void FailureHandler::EndNominations(Symbol node_name) {
 void FailureHandler::ClearLowerNominations(const PodInfo& pod, const std::string& node_name) {
   for (const auto& nominated : PodsNominatedTo(Symbol::Intern(node_name))) {
     if (nominated->priority() >= pod.priority() || nominated->uid() == pod.uid()) continue;
-    cluster_.nominations().Nominate(nominated, "");
-    recorder_.PatchNomination(*nominated, "");
+    EndNomination(nominated);
   }
+}
+
+// A stand-in for a pod that is moved (MovedPods) is no pod of the cluster.
+void FailureHandler::EndNomination(const std::shared_ptr<const PodInfo>& pod) {
+  cluster_.nominations().Nominate(pod, "");
+  if (cluster_.FindPod(*pod->identity()) != nullptr) recorder_.PatchNomination(*pod, "");
 }
 
 }  // namespace berth

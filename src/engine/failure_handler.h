@@ -35,6 +35,7 @@ class FailureHandler {
   void ClearLowerNominations(const PodInfo& pod, const std::string& node_name);
 
  private:
+  void EndNomination(const std::shared_ptr<const PodInfo>& pod);
   std::vector<std::shared_ptr<const PodInfo>> PodsNominatedTo(Symbol node_name) const;
 
   ClusterState& cluster_;

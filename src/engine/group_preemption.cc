@@ -30,10 +30,16 @@ bool AreEquivalent(const PodInfo& a, const PodInfo& b) {
   return a.SharesSpec(b) && a.priority() == b.priority();
 }
 
-VictimsCost CostOf(const AttemptResult& result) {
+VictimsCost GroupPreemption::CostOf(const AttemptResult& result) {
   VictimsCost cost;
+  std::vector<std::shared_ptr<const PodInfo>> victims;
   for (const AttemptResult::Plan& plan : result.plans) {
     for (const auto& victim : plan.result.victims) cost.Add(*victim);
+    victims.insert(victims.end(), plan.result.victims.begin(), plan.result.victims.end());
+  }
+  budgets_.Refresh(cluster_.objects(), cluster_.nodes());
+  if (!budgets_.all().empty()) {
+    cost.pdb_violations = static_cast<int>(SplitByBudget(victims, budgets_.all()).violating.size());
   }
   return cost;
 }
@@ -166,6 +172,30 @@ bool GroupPreemption::Draft::HasEnded(const GroupMembers& group) const {
           spec->disruption_mode == DisruptionMode::kAll || !spec->subgroups.empty());
 }
 
+// Those whose evictions violate a PodDisruptionBudget, the most important counted first, are spared
+// before all others, as in kube-scheduler's preemption of one pod.
+void GroupPreemption::Draft::MoveViolatingToFront(std::vector<std::vector<Victim*>>& units) const {
+  if (budgets_.empty()) return;
+  std::vector<PodPtr> pods;
+  for (const std::vector<Victim*>& unit : units) {
+    for (const Victim* victim : unit) pods.push_back(victim->pod);
+  }
+  const std::vector<PodPtr> violating = SplitByBudget(pods, budgets_).violating;
+  absl::flat_hash_set<const PodInfo*> violates;
+  for (const PodPtr& pod : violating) violates.insert(pod.get());
+  std::stable_partition(units.begin(), units.end(), [&](const std::vector<Victim*>& unit) {
+    return absl::c_any_of(
+        unit, [&](const Victim* victim) { return violates.contains(victim->pod.get()); });
+  });
+}
+
+int GroupPreemption::Draft::Violations(size_t victims) const {
+  if (budgets_.empty()) return 0;
+  std::vector<PodPtr> pods;
+  for (size_t i = 0; i < victims; ++i) pods.push_back(victims_[i].pod);
+  return static_cast<int>(SplitByBudget(pods, budgets_).violating.size());
+}
+
 // As KEP-5710, but for the work that would be lost: higher priority first, then who would lose more
 // GPU time, then groups, larger ones first, then the earlier start.
 std::vector<std::vector<GroupPreemption::Draft::Victim*>>
@@ -207,6 +237,7 @@ GroupPreemption::Draft::UnitsByImportance() {
   });
   units.clear();
   for (Ranked& next : ranked) units.push_back(std::move(next.unit));
+  MoveViolatingToFront(units);
   return units;
 }
 
@@ -402,9 +433,10 @@ void GroupPreemption::PlanInOrders(const AttemptRequest& request,
   });
   absl::Time retry_at = absl::InfiniteFuture();
   int most = 0;
+  budgets_.Refresh(cluster_.objects(), cluster_.nodes());
   for (const DraftOrder draft_order : orders) {
     if (!may_help) break;
-    Draft draft(request, cluster_, pod_scheduler_);
+    Draft draft(request, cluster_, pod_scheduler_, budgets_.all());
     const bool is_plan = MakeDraft(request, draft_order, runs, draft);
     if (is_plan) draft.Carry(result);
     result.cycles += draft.cycles();

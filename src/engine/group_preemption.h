@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "disruption/followed_budgets.h"
 #include "engine/attempt.h"
 #include "engine/cluster_state.h"
 #include "engine/member_runs.h"
@@ -17,8 +18,10 @@
 
 namespace berth {
 
-// What evictions cost: the highest priority among the victims counts first, then how many they are.
+// What evictions cost: first how many of them violate a PodDisruptionBudget, then the highest
+// priority among the victims, then how many they are.
 struct VictimsCost {
+  int pdb_violations = 0;
   int32_t highest_priority = std::numeric_limits<int32_t>::min();
   int victims = 0;
 
@@ -27,12 +30,11 @@ struct VictimsCost {
     ++victims;
   }
   friend bool operator<(const VictimsCost& a, const VictimsCost& b) {
+    if (a.pdb_violations != b.pdb_violations) return a.pdb_violations < b.pdb_violations;
     return a.highest_priority != b.highest_priority ? a.highest_priority < b.highest_priority
                                                     : a.victims < b.victims;
   }
 };
-// What all plans of an attempt cost.
-VictimsCost CostOf(const AttemptResult& result);
 
 // A plan is made in a transaction: where a member fits nowhere, PostFilter says whom to evict for
 // it, who is taken off at once, and the member is placed there; so the next members see the room
@@ -51,9 +53,25 @@ class GroupPreemption {
   // The same for a group whose members have to be together in runs, each in one of its placements.
   void PlanRuns(const AttemptRequest& request, const std::vector<MemberRun>& runs,
                 AttemptResult& result);
+  // For a group that starts, or has started: what does not start of it (a part with all that is
+  // below it, a run) evicts as a group of its own would. `runs`: as above, or empty if members go
+  // anywhere. Adds to `result`.
+  void PlanMore(const AttemptRequest& request, const std::vector<MemberRun>& runs,
+                AttemptResult& result);
+
+  // What all plans of an attempt cost.
+  VictimsCost CostOf(const AttemptResult& result);
 
  private:
   class Draft;
+  // A part of a group, as a group of its own.
+  struct Rest {
+    AttemptRequest request;
+    std::vector<MemberRun> runs;
+  };
+  static std::vector<Rest> WhatDoesNotStart(const AttemptRequest& request,
+                                            const std::vector<MemberRun>& runs,
+                                            const AttemptResult& result);
 
   enum class DraftOrder : uint8_t {
     kFittingFirst,
@@ -68,6 +86,7 @@ class GroupPreemption {
 
   ClusterState& cluster_;
   PodScheduler& pod_scheduler_;
+  FollowedBudgets budgets_;
 };
 
 }  // namespace berth

@@ -25,11 +25,13 @@ class GroupPreemption::Draft {
  public:
   using PodPtr = std::shared_ptr<const PodInfo>;
 
-  // `request` and what it names outlive this.
-  Draft(const AttemptRequest& request, ClusterState& cluster, PodScheduler& pod_scheduler)
+  // `request`, what it names, and the others outlive this.
+  Draft(const AttemptRequest& request, ClusterState& cluster, PodScheduler& pod_scheduler,
+        const DisruptionBudgets& budgets)
       : request_(request),
         cluster_(cluster),
         pod_scheduler_(pod_scheduler),
+        budgets_(budgets),
         transaction_(cluster, trial_.placed) {}
   ~Draft() { transaction_.RollBack(); }
 
@@ -86,6 +88,8 @@ class GroupPreemption::Draft {
   bool Evict(const PodPtr& preemptor, const PostFilterResult& plan);
   bool HasEnded(const GroupMembers& group) const;
   std::vector<std::vector<Victim*>> UnitsByImportance();
+  void MoveViolatingToFront(std::vector<std::vector<Victim*>>& units) const;
+  int Violations(size_t victims) const;  // of the first so many
   bool CanStay(const Victim& victim) const;
   bool Spare(absl::Span<Victim* const> unit);
   bool HoldWithout(absl::Span<Victim* const> unit);
@@ -126,6 +130,7 @@ class GroupPreemption::Draft {
   AttemptRequest request_;
   ClusterState& cluster_;
   PodScheduler& pod_scheduler_;
+  const DisruptionBudgets& budgets_;
   AttemptResult trial_;
   Transaction transaction_;
   std::vector<Victim> victims_;

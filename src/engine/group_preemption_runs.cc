@@ -145,6 +145,7 @@ std::optional<VictimsCost> GroupPreemption::Draft::CostIn(size_t position,
   if (!PlaceRunIn(position, placement, runs_[position].run->minimum)) return std::nullopt;
   VictimsCost cost;
   for (size_t i = victims; i < victims_.size(); ++i) cost.Add(*victims_[i].pod);
+  cost.pdb_violations = Violations(victims_.size()) - Violations(victims);
   RollBackTo(before, victims);
   return cost;
 }

@@ -58,6 +58,20 @@ struct GroupScheduler::ClassFailures {
 };
 
 void GroupScheduler::Place(const AttemptRequest& request, AttemptResult& result) {
+  PlaceOrPlan(request, result);
+  if (result.minimum_reached && request.quorum.has_parts() && request.plans_evictions &&
+      result.placed.size() < request.pods.size()) {
+    preemption_.PlanMore(request, {}, result);
+  }
+  PlanMoves(request, result);
+}
+
+void GroupScheduler::PlanMoves(const AttemptRequest& request, AttemptResult& result) {
+  if (request.most_moves == 0 || !request.plans_evictions) return;
+  if (!result.minimum_reached && result.plans.empty()) moves_.Plan(request, result);
+}
+
+void GroupScheduler::PlaceOrPlan(const AttemptRequest& request, AttemptResult& result) {
   // If it takes one pod only, a pod that fits is found at once.
   const bool as_a_whole = request.minimum > 1 || request.quorum.has_parts();
   // They may go where room was made for them: not as they would one by one.

@@ -11,6 +11,7 @@
 #include "engine/attempt.h"
 #include "engine/cluster_state.h"
 #include "engine/group_classes.h"
+#include "engine/group_moves.h"
 #include "engine/group_preemption.h"
 #include "engine/group_shortage.h"
 #include "engine/pod_scheduler.h"
@@ -26,16 +27,23 @@ class GroupScheduler {
  public:
   // Both outlive this.
   GroupScheduler(ClusterState& cluster, PodScheduler& pod_scheduler)
-      : cluster_(cluster), pod_scheduler_(pod_scheduler), preemption_(cluster, pod_scheduler) {}
+      : cluster_(cluster),
+        pod_scheduler_(pod_scheduler),
+        preemption_(cluster, pod_scheduler),
+        moves_(cluster, pod_scheduler) {}
 
   // Fills `result`, which was empty, but for Permit.
   void Place(const AttemptRequest& request, AttemptResult& result);
 
   GroupPreemption& preemption() { return preemption_; }
+  // For a group, or a single member, that missed its minimum: as GroupMoves, if the group wants
+  // that and nobody is evicted otherwise.
+  void PlanMoves(const AttemptRequest& request, AttemptResult& result);
 
  private:
   struct ClassFailures;
 
+  void PlaceOrPlan(const AttemptRequest& request, AttemptResult& result);
   bool PlaceInOtherOrders(const AttemptRequest& request, const std::vector<MemberClass>& classes,
                           AttemptResult& result);
   bool PlaceInOrder(const AttemptRequest& request, const MemberOrder& order, AttemptResult& result);
@@ -56,6 +64,7 @@ class GroupScheduler {
   ClusterState& cluster_;
   PodScheduler& pod_scheduler_;
   GroupPreemption preemption_;
+  GroupMoves moves_;
 };
 
 }  // namespace berth

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -153,13 +154,14 @@ PlacementTrial::Candidate PlacementTrial::Judge(const std::shared_ptr<const Plac
                                                 size_t position) const {
   const NodePlacement& placement = *tier->placements[position];
   Candidate candidate{tier.get(), &placement};
+  double times = std::numeric_limits<double>::infinity();
   for (const RequestKind& kind : kinds_) {
     if (kind.room == nullptr) {
       candidate.most += kind.members;
       continue;
     }
     double room = kind.room->Of(tier)[position];
-    if (&kind == &kinds_.front()) candidate.room = room;
+    times = std::min(times, room / kind.members);
     if (tier->slice_size > 0 && kinds_.size() == 1) {  // whole slices, and what is left over
       double in_slices = kind.members % tier->slice_size;
       for (const NodePlacementPtr& part : placement.parts) {
@@ -169,6 +171,7 @@ PlacementTrial::Candidate PlacementTrial::Judge(const std::shared_ptr<const Plac
     }
     candidate.most += static_cast<int64_t>(std::min<double>(room, kind.members));
   }
+  candidate.times = times;
   candidate.nominated = absl::c_any_of(
       nominated_, [&](NodeRow row) { return absl::c_binary_search(placement.rows, row); });
   return candidate;
@@ -184,7 +187,7 @@ std::vector<PlacementTrial::Candidate> PlacementTrial::Candidates(
     if (candidate.most >= want) candidates.push_back(candidate);
   }
   absl::c_stable_sort(candidates, [](const Candidate& a, const Candidate& b) {
-    return a.nominated != b.nominated ? a.nominated : a.room < b.room;
+    return a.nominated != b.nominated ? a.nominated : a.times < b.times;
   });
   return candidates;
 }
@@ -216,7 +219,7 @@ bool PlacementTrial::PlaceIn(const std::shared_ptr<const PlacementTier>& tier, i
       pod_scheduler_.RollBack(other);
       continue;
     }
-    if (!scores) return Start(std::move(other));
+    if (!scores) return Start(candidate, std::move(other));
     PlacementAssignments assignments;
     for (const Binder::Member& member : other.placed) {
       assignments.pods.push_back(
@@ -238,10 +241,21 @@ bool PlacementTrial::PlaceIn(const std::shared_ptr<const PlacementTier>& tier, i
   if (best == nullptr) return false;
   AttemptResult other;
   Try(*best, other);
-  return Start(std::move(other));
+  return Start(*best, std::move(other));
 }
 
-bool PlacementTrial::Start(AttemptResult other) {
+// What does not start of it may evict.
+bool PlacementTrial::Start(const Candidate& candidate, AttemptResult other) {
+  const bool by_slices = candidate.tier->slice_size > 0;
+  if (request_.plans_evictions && other.placed.size() < request_.pods.size() &&
+      (by_slices || !tiers_of_part_.empty())) {
+    scoped_.placement = candidate.placement;
+    scoped_.plans_evictions = true;
+    scoped_.group_search_steps = request_.group_search_steps;
+    group_scheduler_.preemption().PlanMore(
+        scoped_, by_slices ? Slices(candidate) : PartRuns(*candidate.placement), other);
+    scoped_.plans_evictions = false;
+  }
   result_ = std::move(other);
   result_.cycles = cycles_;
   result_.possibilities = possibilities_;
@@ -258,12 +272,7 @@ void PlacementTrial::Try(const Candidate& candidate, AttemptResult& other) {
   } else if (!tiers_of_part_.empty()) {
     TryRuns(candidate, PartRuns(placement), other);
   } else {
-    if (std::vector<MemberRun> runs = EvenRuns(placement); !runs.empty()) {
-      TryRuns(candidate, runs, other);
-      if (other.placed.size() == request_.pods.size()) return;
-      pod_scheduler_.RollBack(other);
-      other = AttemptResult();
-    }
+    if (TryShares(candidate, other)) return;
     scoped_.placement = &placement;
     group_scheduler_.Place(scoped_, other);
     cycles_ += other.cycles;
@@ -314,58 +323,6 @@ std::vector<MemberRun> PlacementTrial::Slices(const Candidate& candidate) const 
                                           }),
                            run.placements.end());
     }
-  }
-  return runs;
-}
-
-// Over as few parts of the placement as can be, as evenly as can be. Empty if that is not wanted or
-// not known to be possible; of members that are all alike.
-std::vector<MemberRun> PlacementTrial::EvenRuns(const NodePlacement& placement) const {
-  std::vector<MemberRun> runs;
-  const int members = static_cast<int>(request_.pods.size());
-  if (placement.parts.empty() || kinds_.size() != 1 || !kinds_.front().need.has_value() ||
-      !assigned_nodes_.empty()) {
-    return runs;
-  }
-  std::vector<std::pair<int, const NodePlacement*>> parts;  // with room for so many
-  for (const NodePlacementPtr& part : placement.parts) {
-    const int room = static_cast<int>(std::min<double>(RoomOf(kinds_.front(), *part), members));
-    if (room > 0) parts.emplace_back(room, part.get());
-  }
-  const auto by_room = [](const auto& a, const auto& b) { return a.first > b.first; };
-  absl::c_stable_sort(parts, by_room);
-  size_t few = 0;
-  for (int room = 0; room < members; ++few) {
-    if (few == parts.size()) return runs;
-    room += parts[few].first;
-  }
-  // The tightest of those that have room for an even share; else the largest there are.
-  const int share = (members + static_cast<int>(few) - 1) / static_cast<int>(few);
-  const auto enough = absl::c_find_if(parts, [&](const auto& part) { return part.first < share; });
-  const size_t with_room = static_cast<size_t>(enough - parts.begin());
-  const size_t begin = with_room >= few ? with_room - few : 0;
-  parts = {parts.begin() + static_cast<std::ptrdiff_t>(begin),
-           parts.begin() + static_cast<std::ptrdiff_t>(begin + few)};
-  // The smallest first: what one cannot take the others share.
-  std::vector<int> sizes(few);
-  int left = members;
-  for (size_t i = few; i-- > 0;) {
-    sizes[i] = std::min(parts[i].first, left / static_cast<int>(i + 1));
-    left -= sizes[i];
-  }
-  for (size_t i = 0; i < few && left > 0; ++i) {
-    const int more = std::min(parts[i].first - sizes[i], left);
-    sizes[i] += more;
-    left -= more;
-  }
-  const std::vector<PodPtr> ranked = ByRank(request_.pods);
-  auto pod = ranked.begin();
-  for (size_t i = 0; i < few; ++i) {
-    MemberRun& run = runs.emplace_back();
-    run.pods.assign(pod, pod + sizes[i]);
-    run.minimum = sizes[i];
-    run.placements = {parts[i].second};
-    pod += sizes[i];
   }
   return runs;
 }

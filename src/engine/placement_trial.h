@@ -54,8 +54,8 @@ class PlacementTrial : private PlacementWatch {
   struct Candidate {
     const PlacementTier* tier;
     const NodePlacement* placement;
-    int64_t most = 0;        // so many members at most, by sums
-    double room = 0;         // for the first kind of members
+    int64_t most = 0;  // so many members at most, by sums
+    double times = 0;  // how often the group has room, by the kind of members that has the least
     bool nominated = false;  // some member is, to one of its nodes
   };
 
@@ -90,9 +90,12 @@ class PlacementTrial : private PlacementWatch {
   void TryRuns(const Candidate& candidate, const std::vector<MemberRun>& runs,
                AttemptResult& other);
   std::vector<MemberRun> Slices(const Candidate& candidate) const;
+  // Whether all members found a place in few parts of the placement.
+  bool TryShares(const Candidate& candidate, AttemptResult& other);
   std::vector<MemberRun> EvenRuns(const NodePlacement& placement) const;
+  std::vector<MemberRun> RoleRuns(const NodePlacement& placement, size_t more) const;
   std::vector<MemberRun> PartRuns(const NodePlacement& placement);
-  bool Start(AttemptResult other);
+  bool Start(const Candidate& candidate, AttemptResult other);
   void Fail();
   bool WouldHaveRoom(const NodePlacement& placement, int32_t below) const;
   std::vector<Candidate> ToEvictIn(const std::vector<Candidate>& candidates) const;

@@ -80,7 +80,11 @@ void PlacementTrial::TryToEvictIn(const Candidate& candidate, AttemptResult& oth
   if (request_.plans_evictions) {
     const std::vector<MemberRun> runs =
         by_slices ? Slices(candidate) : PartRuns(*candidate.placement);
-    group_scheduler_.preemption().PlanRuns(scoped_, runs, other);
+    if (request_.IsReachedBy({})) {
+      group_scheduler_.preemption().PlanMore(scoped_, runs, other);
+    } else {
+      group_scheduler_.preemption().PlanRuns(scoped_, runs, other);
+    }
   }
   other.minimum_reached = request_.minimum == 0;
   cycles_ += other.cycles;
@@ -100,17 +104,22 @@ void PlacementTrial::Fail() {
   absl::c_stable_sort(candidates, [](const Candidate& a, const Candidate& b) {
     return a.nominated != b.nominated ? a.nominated
            : a.most != b.most         ? a.most > b.most
-                                      : a.room > b.room;
+                                      : a.times > b.times;
   });
   const Candidate best = candidates.front();
   AttemptResult chosen;
   bool is_first = true;
   int plans = 0;
+  int tried = 0;
   for (const Candidate& candidate : ToEvictIn(candidates)) {
+    if (++tried > kMostPlans) scoped_.most_moves = 0;  // each is a search of its own
     AttemptResult other;
     TryToEvictIn(candidate, other);
     const bool is_plan = !other.plans.empty() || !other.placed.empty();
-    const bool better = is_first || (is_plan && (plans == 0 || CostOf(other) < CostOf(chosen)));
+    GroupPreemption& preemption = group_scheduler_.preemption();
+    const bool better =
+        is_first ||
+        (is_plan && (plans == 0 || preemption.CostOf(other) < preemption.CostOf(chosen)));
     is_first = false;
     plans += static_cast<int>(is_plan);
     if (!better) {

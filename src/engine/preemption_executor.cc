@@ -24,8 +24,10 @@ PreemptionExecutor::PreemptionExecutor(const SchedulerOptions& options,
       metrics_(parts.metrics),
       evictions_(*options.executor, std::move(post), *this) {}
 
-void PreemptionExecutor::Execute(const std::shared_ptr<const PodInfo>& preemptor,
-                                 const PostFilterResult& plan) {
+void PreemptionExecutor::Execute(const AttemptResult::Plan& to_do) {
+  const std::shared_ptr<const PodInfo>& preemptor = to_do.pod;
+  const PostFilterResult& plan = to_do.result;
+  const bool moves = !to_do.move_to.empty();
   const std::string node = plan.nominated_node.value_or("");
   // kube-scheduler v1.35 preemption.go prepareCandidateAsync: where all victims leave already,
   // nothing is done.
@@ -34,18 +36,20 @@ void PreemptionExecutor::Execute(const std::shared_ptr<const PodInfo>& preemptor
         return !victim->deletion_time().has_value();
       });
   if (evicts && !node.empty()) failure_handler_.ClearLowerNominations(*preemptor, node);
-  const std::string message = absl::StrCat(preemptor->scheduler_name().view(),
-                                           ": preempting to accommodate a higher priority pod");
+  const std::string message =
+      absl::StrCat(preemptor->scheduler_name().view(),
+                   moves ? ": moving to make room in one piece for a group"
+                         : ": preempting to accommodate a higher priority pod");
   std::vector<Evictions::Victim> victims;
   for (const auto& victim : plan.victims) {
-    RecordedEvent event{
-        .regarding = victim->identity(),
-        .scheduler_name = preemptor->scheduler_name(),
-        .warning = false,
-        .reason = "Preempted",
-        .action = "Preempting",
-        .text = absl::StrCat("Preempted by pod ", preemptor->uid(), " on node ", node),
-        .related = preemptor->identity()};
+    RecordedEvent event{.regarding = victim->identity(),
+                        .scheduler_name = preemptor->scheduler_name(),
+                        .warning = false,
+                        .reason = moves ? "Moved" : "Preempted",
+                        .action = moves ? "Moving" : "Preempting",
+                        .text = absl::StrCat(moves ? "Moved for pod " : "Preempted by pod ",
+                                             preemptor->uid(), " on node ", node),
+                        .related = preemptor->identity()};
     if (WaitingPod* waiting = binder_.FindWaitingPod(victim->uid()); waiting != nullptr) {
       waiting->Reject(plan.plugin.view(), "preempted");
       recorder_.Record(std::move(event));

@@ -42,7 +42,7 @@ class PreemptionExecutor final : private Evictions::Listener {
                      std::function<void(std::function<void()>)> post, const Parts& parts);
 
   // Evicts the victims. One that is not bound yet only loses its placement.
-  void Execute(const std::shared_ptr<const PodInfo>& preemptor, const PostFilterResult& plan);
+  void Execute(const AttemptResult::Plan& to_do);
   // Evicts members of one group, at least one, because of the group itself. `reason` is valid until
   // the process ends. `why`: part of a sentence, for the condition and the event of each.
   void EvictGroup(const std::vector<std::shared_ptr<const PodInfo>>& members,

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "berth/columns/vector_clones.h"
+#include "simd/vector_clones.h"
 
 namespace berth {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
-#include "berth/columns/vector_clones.h"
+#include "simd/vector_clones.h"
 #include "framework/capacity_beside_nominated.h"
 #include "table/prefetch_nodes.h"
 

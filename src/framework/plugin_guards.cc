@@ -9,6 +9,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "berth/extensions/moves_pods.h"
 
 namespace berth {
 namespace {
@@ -71,9 +72,10 @@ class GuardedQueueSort final : public QueueSortPlugin {
   const FaultCounter counter_;
 };
 
-class GuardedGroup final : public GroupPlugin {
+class GuardedGroup final : public GroupPlugin, public MovesPods {
  public:
-  GuardedGroup(GroupPlugin& plugin, FaultCounter counter) : plugin_(plugin), counter_(counter) {}
+  GuardedGroup(GroupPlugin& plugin, FaultCounter counter)
+      : plugin_(plugin), moves_(dynamic_cast<MovesPods*>(&plugin)), counter_(counter) {}
 
   std::optional<std::string> GroupOf(const PodInfo& pod) const override {
     return Caught(
@@ -111,6 +113,16 @@ class GuardedGroup final : public GroupPlugin {
         counter_, "ReservesForGroups", [&] { return plugin_.ReservesForGroups(); },
         [](const auto&) { return false; });
   }
+  int MostMoves() const override {
+    if (moves_ == nullptr) return 0;
+    return Caught(
+        counter_, "MostMoves", [&] { return moves_->MostMoves(); }, [](const auto&) { return 0; });
+  }
+  bool MayMove(const PodInfo& pod) const override {
+    return moves_ != nullptr && Caught(
+                                    counter_, "MayMove", [&] { return moves_->MayMove(pod); },
+                                    [](const auto&) { return false; });
+  }
   Status ReadyToSchedule(const GroupMembers& group) const override {
     return Verdict("ReadyToSchedule",
                    Caught(
@@ -140,6 +152,7 @@ class GuardedGroup final : public GroupPlugin {
   }
 
   GroupPlugin& plugin_;
+  const MovesPods* const moves_;  // null: it moves none
   const FaultCounter counter_;
 };
 

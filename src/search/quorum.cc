@@ -3,6 +3,7 @@
 #include "search/quorum.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace berth {
@@ -53,6 +54,23 @@ bool Quorum::IsReachedBy(absl::Span<const int> placed) const {
     roots += static_cast<int>(parts_[part - 1].parent == 0);
   }
   return members >= min_member_ && roots >= min_subgroups_;
+}
+
+bool Quorum::IsWithin(int part, int ancestor) const {
+  while (part != 0 && part != ancestor) part = ParentOf(part);
+  return part == ancestor;
+}
+
+Quorum Quorum::OfPart(int part) const {
+  Quorum of = *this;
+  of.missing_ = std::max(1, MissingIn(part));
+  of.running_ = of.min_member_ = 0;
+  of.min_subgroups_ = 1;  // this one
+  for (int other = 1; other < counts(); ++other) {
+    if (!IsWithin(other, part)) of.parts_[other - 1].missing = std::numeric_limits<int>::max();
+  }
+  of.parts_[part - 1].parent = 0;
+  return of;
 }
 
 }  // namespace berth

@@ -34,6 +34,13 @@ class Quorum {
   // Whether the group starts then.
   bool IsReachedBy(absl::Span<const int> placed) const;
 
+  // The part that it is right below; 0 for one without.
+  int ParentOf(int part) const { return parts_[part - 1].parent; }
+  bool IsWithin(int part, int ancestor) const;
+  // What that part needs to start where its parent has. The others count for nothing, but keep
+  // their numbers.
+  Quorum OfPart(int part) const;
+
  private:
   struct Part {
     int parent = 0;         // counted by part

@@ -44,6 +44,10 @@ LEFT_OUT = {
     "disruption_budget_is_spent": "takes the controller of budgets to be as fast as the scheduler",
     "item_01c_min_member_with_its_pods": "changes two objects at once",
     "item_04_gang_preempts_across_nodes": TIME,  # victims go at once
+    "item_13_gang_gets_two_nodes": "has owners that do not exist",
+    "item_13_two_moves_make_room": "has owners that do not exist",
+    "item_13_who_is_not_moved": "has owners that do not exist",
+    "item_13_no_moves_unless_enabled": "has owners that do not exist",
     "item_23_lost_work": TIME,  # checkpoints have a date
     "quota_contradictions": TIME,  # they are told of some seconds later; quota_status_test.py waits for that
     "gpu_memory_shares": "adds a node and the pods on it at once, which come one after the other",

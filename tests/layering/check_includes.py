@@ -56,7 +56,8 @@ MAY_INCLUDE = {
     # quota_line.h counts GPUs of any vendor, whole and in part.
     "src/preemption/": RUNTIME + ["berth/quota/quota_line.h", "disruption/", "group/"],
     "src/search/": RUNTIME,
-    "src/engine/": STATE + ["api/group_marks.h", "berth/configuration.h", "berth/scheduler.h", "evaluation/", "search/"],
+    "src/engine/": STATE + ["api/group_marks.h", "berth/configuration.h", "berth/scheduler.h", "disruption/", "evaluation/",
+                            "search/"],
     "src/cluster/": FRONT_DOOR
     + ["api/prefetch.h", "framework/", "berth/in_memory_cluster.h", "berth/cluster_faults.h", "table/label_index.h"],
     "src/kubernetes/": FRONT_DOOR + ["api/input_file.h", "api/json.h", "api/object_meta.h", "berth/kubernetes_cluster.h"],

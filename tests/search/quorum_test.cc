@@ -62,5 +62,28 @@ TEST(Quorum, APartNeedsItsSubgroupsAndTheyNeedIt) {
   EXPECT_EQ(quorum.PartsThatStart({0, 0, 2, 0}), std::vector<bool>({true, false, false, false}));
 }
 
+TEST(Quorum, APartIsAGroupOfItsOwn) {
+  GroupSpec spec;
+  spec.min_member = 1;
+  spec.min_subgroups = 1;
+  spec.subgroups = {{.name = "runs", .min_member = 1},
+                    {.name = "job", .min_subgroups = 2},
+                    {.name = "a", .parent = 1, .min_member = 1},
+                    {.name = "b", .parent = 1, .min_member = 2}};
+  const Quorum quorum(spec, {0, 1, 0, 0, 1});
+  EXPECT_TRUE(quorum.IsReachedBy({0, 0, 0, 0, 0})) << "one part runs";
+  EXPECT_EQ(quorum.ParentOf(4), 2);
+  EXPECT_TRUE(quorum.IsWithin(4, 2));
+  EXPECT_FALSE(quorum.IsWithin(1, 2));
+  const Quorum job = quorum.OfPart(2);
+  EXPECT_FALSE(job.IsReachedBy({0, 0, 0, 0, 0}));
+  EXPECT_FALSE(job.IsReachedBy({0, 0, 0, 1, 0}));
+  EXPECT_TRUE(job.IsReachedBy({0, 0, 0, 1, 1})) << "of b one runs";
+  const Quorum b = quorum.OfPart(4);
+  EXPECT_EQ(b.missing(), 1);
+  EXPECT_FALSE(b.IsReachedBy({0, 5, 0, 5, 0}));
+  EXPECT_TRUE(b.IsReachedBy({0, 0, 0, 0, 1}));
+}
+
 }  // namespace
 }  // namespace berth

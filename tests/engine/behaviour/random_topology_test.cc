@@ -349,6 +349,46 @@ TEST(RandomTopology, TheTightestRackIsTaken) {
   EXPECT_GT(checked, 100);
 }
 
+// For unlike members: of the racks that hold all of them the one in which the gang has room the
+// fewest times, by the members that have the least.
+TEST(RandomTopology, TheTightestRackOfUnlikeMembersIsTaken) {
+  int checked = 0;
+  for (int seed = 0; seed < 2000; ++seed) {
+    Random random(400000 + seed);
+    TopologyCase made = MakeTopologyCase(random);
+    made.wish = Wish::kRequiredRack;
+    made.late = -1;
+    made.members.resize(std::min<size_t>(made.members.size(), 4));
+    std::map<int, int> count;  // by GPUs
+    for (TestMember& member : made.members) {
+      member = {random.Between(1, 3), false};
+      ++count[member.gpus];
+    }
+    made.min_member = static_cast<int>(made.members.size());
+    const Placed result = PlaceGang(made);
+    SCOPED_TRACE(absl::StrCat("seed ", 400000 + seed, "\n", DescribeCase(made), "\n", result.text));
+    std::map<int, double> times;  // of racks that hold it
+    double tightest = -1;
+    for (int rack = 0; rack < 4; ++rack) {
+      const auto may = [&](const TestNode& node) { return node.rack == rack; };
+      if (Most(made, may) < made.min_member) continue;
+      double least = 1000;
+      for (const auto& [gpus, members] : count) {
+        int room = 0;
+        for (const TestNode& node : made.nodes) room += may(node) ? node.free / gpus : 0;
+        least = std::min(least, static_cast<double>(room) / members);
+      }
+      times[rack] = least;
+      if (tightest < 0 || least < tightest) tightest = least;
+    }
+    ASSERT_EQ(result.node_of.empty(), times.empty());
+    if (times.empty()) continue;
+    checked += static_cast<int>(count.size() > 1 && times.size() > 1);
+    ASSERT_EQ(times.at(made.nodes[result.node_of.begin()->second].rack), tightest);
+  }
+  EXPECT_GT(checked, 50);
+}
+
 // Evictions are in the domain where the gang starts, and only if it does and has to.
 TEST(RandomTopology, EvictsInOneRackAndNotInVain) {
   int evicting = 0, in_vain = 0;

@@ -91,6 +91,7 @@ bool TreeFits(const TreeCase& made, std::vector<int> free) {
 struct TreeResult {
   std::map<int, std::vector<int>> nodes_of;  // by part
   std::vector<int> evicted;                  // nodes of those that went
+  std::map<int, int> used;                   // GPUs of members, by node
   std::string text;
 };
 
@@ -156,8 +157,10 @@ TreeResult PlaceTree(const TreeCase& made) {
   }
   for (const auto& [pod, node] : simulation->cluster().Bindings()) {
     const absl::string_view name = absl::string_view(pod).substr(sizeof("default/p") - 1);
-    result.nodes_of[number(name.substr(0, name.find('-')))].push_back(
-        number(absl::string_view(node).substr(1)));
+    const int part = number(name.substr(0, name.find('-')));
+    const int on = number(absl::string_view(node).substr(1));
+    result.nodes_of[part].push_back(on);
+    result.used[on] += made.parts[part].gpus[number(name.substr(name.find('-') + 1))];
     absl::StrAppend(&result.text, pod, " on ", node, "; ");
   }
   for (const UnboundPod& pod : simulation->scheduler().Unbound()) {
@@ -224,8 +227,23 @@ TEST(RandomTrees, StartIfAnyAssignmentPlacesThem) {
   EXPECT_GT(proofs, 300);
 }
 
+// Whether the part would start if all pods that may be evicted were gone, beside what runs.
+bool WouldStart(const TreeCase& made, const TreeResult& result, int part) {
+  std::vector<int> all;
+  for (size_t n = 0; n < made.nodes.size(); ++n) {
+    all.insert(all.end(), made.nodes[n].low, static_cast<int>(n));
+  }
+  std::vector<int> free = FreeOf(made, all);
+  for (const auto& [node, gpus] : result.used) free[node] -= gpus;
+  TreeCase alone = made;
+  alone.parts = {made.parts[part]};
+  alone.min_groups = 1;
+  return TreeFits(alone, free);
+}
+
 TEST(RandomTrees, EvictOnlyWhoIsInTheWay) {
   int evicting = 0, in_vain = 0, checked = 0, given_up = 0;
+  int more_parts = 0, no_more_parts = 0, parts_given_up = 0;
   for (int seed = 0; seed < 2000; ++seed) {
     Random random(100000 + seed);
     const TreeCase made = MakeTreeCase(random, /*with_low=*/true);
@@ -255,6 +273,17 @@ TEST(RandomTrees, EvictOnlyWhoIsInTheWay) {
       EXPECT_TRUE(result.evicted.empty()) << "for nothing";
     }
     evicting += static_cast<int>(!result.evicted.empty());
+    more_parts += static_cast<int>(static_cast<int>(result.nodes_of.size()) > made.min_groups &&
+                                   !result.evicted.empty());
+    for (int part = 0; started && part < static_cast<int>(made.parts.size()); ++part) {
+      if (result.nodes_of.contains(part)) continue;
+      const std::vector<int>& gpus = made.parts[part].gpus;
+      const bool alike = std::set<int>(gpus.begin(), gpus.end()).size() == 1;
+      const bool would_start = WouldStart(made, result, part);
+      EXPECT_FALSE(would_start && alike) << "part " << part << " waits";
+      parts_given_up += static_cast<int>(would_start);
+      no_more_parts += static_cast<int>(!would_start);
+    }
     for (size_t spared = 0; needs_all && spared < result.evicted.size(); ++spared) {
       std::vector<int> gone = result.evicted;
       gone.erase(gone.begin() + static_cast<std::ptrdiff_t>(spared));
@@ -267,6 +296,9 @@ TEST(RandomTrees, EvictOnlyWhoIsInTheWay) {
   EXPECT_GT(evicting, 200);
   EXPECT_GT(in_vain, 200);
   EXPECT_GT(checked, 200);
+  EXPECT_GT(more_parts, 50);
+  EXPECT_GT(no_more_parts, 50);
+  EXPECT_LT(parts_given_up, 20);
   EXPECT_LT(given_up, 20) << "found member by member, of unlike ones not always";
 }
 

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of group_preemption.h: plans for what does not start of a group that does.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "engine/group_preemption.h"
+
+namespace berth {
+namespace {
+
+using PodPtr = std::shared_ptr<const PodInfo>;
+
+// Of a pod without a place; as the first one, if nothing else is known.
+PodFailure& FailureToTell(const PodPtr& pod, AttemptResult& result) {
+  const auto known =
+      absl::c_find_if(result.failed, [&](const PodFailure& f) { return f.pod == pod; });
+  if (known != result.failed.end()) return *known;
+  PodFailure failure = result.failed.front();
+  failure.pod = pod;
+  return result.failed.emplace_back(std::move(failure));
+}
+
+// Those of `request` that `wanted(position)` wants, which start by `quorum`.
+template <class Wanted>
+AttemptRequest RestOf(const AttemptRequest& request, const Quorum& quorum, Wanted wanted) {
+  AttemptRequest rest = request;
+  rest.pods.clear();
+  rest.parts.clear();
+  for (size_t i = 0; i < request.pods.size(); ++i) {
+    if (!wanted(i)) continue;
+    rest.pods.push_back(request.pods[i]);
+    if (quorum.has_parts()) rest.parts.push_back(request.PartOf(i));
+  }
+  rest.quorum = quorum;
+  rest.minimum = quorum.missing();
+  return rest;
+}
+
+}  // namespace
+
+// Of a tree the uppermost parts that do not start, below one that does.
+std::vector<GroupPreemption::Rest> GroupPreemption::WhatDoesNotStart(
+    const AttemptRequest& request, const std::vector<MemberRun>& runs,
+    const AttemptResult& result) {
+  absl::flat_hash_set<const PodInfo*> has_place;  // or will have one
+  for (const Binder::Member& member : result.placed) has_place.insert(member.placement.pod.get());
+  for (const AttemptResult::Plan& plan : result.plans) has_place.insert(plan.pod.get());
+  std::vector<Rest> rests;
+  const auto add = [&](AttemptRequest rest) {
+    const bool any_has =
+        absl::c_any_of(rest.pods, [&](const PodPtr& pod) { return has_place.contains(pod.get()); });
+    if (any_has || rest.pods.empty()) return;
+    if (static_cast<int>(rest.pods.size()) < rest.minimum) return;
+    if (rest.quorum.has_parts()) {  // too few of them are pending for it to start
+      std::vector<int> all(rest.quorum.counts(), 0);
+      for (const int part : rest.parts) ++all[part];
+      if (!rest.quorum.IsReachedBy(all)) return;
+    }
+    Rest& added = rests.emplace_back(Rest{std::move(rest), {}});
+    for (const MemberRun& run : runs) {
+      if (absl::c_linear_search(added.request.pods, run.pods.front())) added.runs.push_back(run);
+    }
+  };
+  if (!request.quorum.has_parts()) {
+    for (const MemberRun& run : runs) {
+      add(RestOf(request, Quorum(run.minimum),
+                 [&](size_t i) { return absl::c_linear_search(run.pods, request.pods[i]); }));
+    }
+    return rests;
+  }
+  const std::vector<bool> starts =
+      request.quorum.PartsThatStart(request.CountByPart(result.placed));
+  for (int part = 1; part < request.quorum.counts(); ++part) {
+    if (starts[part] || !starts[request.quorum.ParentOf(part)]) continue;
+    add(RestOf(request, request.quorum.OfPart(part),
+               [&](size_t i) { return request.quorum.IsWithin(request.PartOf(i), part); }));
+  }
+  return rests;
+}
+
+void GroupPreemption::PlanMore(const AttemptRequest& request, const std::vector<MemberRun>& runs,
+                               AttemptResult& result) {
+  if (result.failed.empty()) return;                 // all have a place
+  Transaction transaction(cluster_, result.placed);  // so that each sees what is planned by then
+  for (const Binder::Member& member : result.placed) transaction.Nominate(member.placement.pod, "");
+  for (const AttemptResult::Plan& plan : result.plans) {
+    transaction.Preempt(plan.pod, plan.result, request.now);
+  }
+  for (const Rest& rest : WhatDoesNotStart(request, runs, result)) {
+    const PodPtr& first = rest.request.pods.front();
+    AttemptResult other;
+    other.failed.push_back(FailureToTell(first, result));
+    if (rest.runs.empty()) {
+      Plan(rest.request, other);
+    } else {
+      PlanRuns(rest.request, rest.runs, other);
+    }
+    result.cycles += other.cycles;
+    result.post_filters += other.post_filters;
+    FailureToTell(first, result).waiting = other.failed.front().waiting;
+    for (const PodFailure& failure : other.failed) {
+      if (!failure.nominated_node.has_value()) continue;
+      FailureToTell(failure.pod, result).nominated_node = failure.nominated_node;
+      transaction.Nominate(failure.pod, *failure.nominated_node);
+    }
+    for (const PodPtr& pod : rest.request.pods) {
+      std::string& message = FailureToTell(pod, result).message;
+      if (other.finding.empty()) continue;
+      absl::StrAppend(&message, message.empty() ? "" : ". ", other.finding);
+    }
+    for (AttemptResult::Plan& plan : other.plans) {
+      transaction.Preempt(plan.pod, plan.result, request.now);
+      result.plans.push_back(std::move(plan));
+    }
+  }
+}
+
+}  // namespace berth
