@@ -9,8 +9,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "api/run_time.h"
 #include "berth/api/input_file.h"
+#include "berth/api/run_time.h"
 #include "berth/api/time.h"
 #include "testing/object_patch.h"
 
