@@ -10,9 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "api/field_error.h"
 #include "api/near_miss.h"
-#include "api/run_time.h"
 #include "api/workloads.h"
 #include "berth/api/kinds.h"
+#include "berth/api/run_time.h"
 
 namespace berth {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implementation of run_time.h.
-#include "api/run_time.h"
+#include "berth/api/run_time.h"
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"

@@ -7,10 +7,10 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "api/run_time.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/meta_v1.pb.h"
 #include "berth/api/pod_status.h"
+#include "berth/api/run_time.h"
 #include "cluster/object_parts.h"
 
 namespace berth {

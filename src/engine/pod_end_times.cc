@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "api/run_time.h"
 #include "berth/api/core_v1.pb.h"
+#include "berth/api/run_time.h"
 
 namespace berth {
 

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "api/input_file.h"
-#include "api/run_time.h"
+#include "berth/api/run_time.h"
 #include "berth/api/time.h"
 #include "testing/object_patch.h"
 

@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "api/run_time.h"
 #include "berth/api/pod_status.h"
+#include "berth/api/run_time.h"
 #include "berth/api/time.h"
 #include "testing/object_patch.h"
 

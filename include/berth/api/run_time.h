@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The annotations that say how long a pod runs.
-#ifndef BERTH_SRC_API_RUN_TIME_H_
-#define BERTH_SRC_API_RUN_TIME_H_
+#ifndef BERTH_API_RUN_TIME_H_
+#define BERTH_API_RUN_TIME_H_
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -19,4 +19,4 @@ absl::StatusOr<absl::Duration> ParseRunTime(absl::string_view text);
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_API_RUN_TIME_H_
+#endif  // BERTH_API_RUN_TIME_H_
