@@ -239,6 +239,17 @@ __int128 QuotaTree::Available(QuotaId quota, int line) const {
   return std::min(available, left);
 }
 
+__int128 QuotaTree::HeldWith(QuotaId quota, int line, QuotaId by, int64_t more) const {
+  __int128 of_above = more;
+  for (QuotaId below = by; below != quota; below = parents_[below]) {
+    const size_t at = At(below, line);
+    const auto beyond = [&](__int128 used) { return std::max<__int128>(0, used - local_[at]); };
+    of_above = beyond(bubbled_[at] + of_above) - beyond(bubbled_[at]);
+  }
+  const size_t at = At(quota, line);
+  return std::max(local_[at], bubbled_[at] + of_above) + reserved(quota, line);
+}
+
 std::optional<QuotaTree::Shortage> QuotaTree::FindShortage(QuotaId quota,
                                                            const LineAmounts& amounts) const {
   for (const auto& [line, amount] : amounts) {

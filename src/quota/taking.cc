@@ -66,10 +66,12 @@ __int128 TakingRule::Share(QuotaId quota, int line) const {
   return found->second;
 }
 
+// What a quota never lends counts as used: nobody else can have it, so who uses as much beside it
+// has it from others.
 TakingRule::Side TakingRule::SideOf(QuotaId quota, QuotaId ancestor, int line, Bound bound) const {
   const __int128 whole =
       bound == Bound::kGuarantee ? tree_.guarantee(quota, line) : Share(quota, line);
-  if (quota != ancestor) return {whole, tree_.used(quota, line)};
+  if (quota != ancestor) return {whole, tree_.Held(quota, line)};
   // Pods of the ancestor itself stand beside its children.
   __int128 of_children = 0, used = tree_.used(quota, line);
   for (const QuotaId child : tree_.children(quota)) {
@@ -88,10 +90,13 @@ bool TakingRule::StaysWithin(const QuotaTaker& taker, const QuotaTree::Branches&
   for (const auto& [line, amount] : taker.request) {
     if (!tree_.Concerns(branches.a, line)) continue;
     const Side side = SideOf(branches.a, branches.ancestor, line, bound);
-    if (side.used + amount > side.bound) {
+    const __int128 used = branches.a != branches.ancestor
+                              ? tree_.HeldWith(branches.a, line, taker.quota, amount)
+                              : side.used + amount;
+    if (used > side.bound) {
       if (why != nullptr) {
         why->line = line;
-        why->used = side.used + amount;
+        why->used = used;
         why->bound = side.bound;
       }
       return false;
@@ -122,13 +127,13 @@ bool TakingRule::IsAboveOn(int line, QuotaId holder, const QuotaTree::Branches& 
        quota = tree_.parent(quota)) {
     const __int128 own =
         bound == Bound::kGuarantee ? tree_.guarantee(quota, line) : Share(quota, line);
-    if (tree_.used(quota, line) > own) continue;
+    if (tree_.Held(quota, line) > own) continue;
     __int128 promised = 0;
     for (const QuotaId sibling : tree_.children(tree_.parent(quota))) {
       promised += tree_.guarantee(sibling, line);
     }
     if (promised <= tree_.guarantee(tree_.parent(quota), line)) {
-      return no(quota, tree_.used(quota, line), own);
+      return no(quota, tree_.Held(quota, line), own);
     }
   }
   return true;

@@ -79,7 +79,17 @@ class QuotaStatusTest(unittest.TestCase):
         # An edit that contradicts itself is told of, at the next attempt on a pod: in an event of the quota, and in the log.
         self.quota("odd", min={"cpu": "9"}, max={"cpu": "8"}, parent="nowhere")
         self.pods("a", 6, 7)
-        self.expect_event("odd", ["spec.min[cpu] is 9, more than spec.max, 8", 'there is no quota "nowhere"'])
+        texts = ["spec.min[cpu] is 9, more than spec.max, 8", 'there is no quota "nowhere"']
+        self.expect_event("odd", texts)
+        self.expect_condition("odd", texts)
+
+    def expect_condition(self, name, texts):
+        def is_there():
+            conditions = self.cluster.api.get(KIND, name).get("status", {}).get("conditions", [])
+            return any(condition["type"] == "Consistent" and condition["status"] == "False" and condition["reason"] == "ContradictoryQuota"
+                       and all(text in condition["message"] for text in texts) for condition in conditions)
+
+        wait_until("the condition", is_there, 40)
 
     def expect_event(self, name, texts):
         uid = self.cluster.api.get(KIND, name)["metadata"]["uid"]

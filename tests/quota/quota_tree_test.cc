@@ -525,9 +525,10 @@ TEST(QuotaTree, SharesGoByWhatMayBeHad) {
   EXPECT_EQ(kept.Share("c"), 4);
 }
 
-// Koordinator, multi-hierarchy-elastic-quota-management.md, "Calculate RuntimeQuota": of 100, A lends
-// 5 and 40 are nobody's; by weights 60, 50 and 80 B would have 14 of these 45 and wants 5, so C has
-// 12 + 3 and D 19 + 6 beyond their min. The min of A, C and D is in a picture; here they add up so.
+// Koordinator, multi-hierarchy-elastic-quota-management.md, "Calculate RuntimeQuota": of 100, A
+// lends 5 and 40 are nobody's; by weights 60, 50 and 80 B would have 14 of these 45 and wants 5, so
+// C has 12 + 3 and D 19 + 6 beyond their min. The min of A, C and D is in a picture; here they add
+// up so.
 TEST(QuotaTree, SharesAreKoordinatorsRuntime) {
   const auto group = [](std::string name, int64_t min, int64_t weight) {
     QuotaSpec spec = SpecBuilder(std::move(name)).Min(min).Max(100);
@@ -993,6 +994,26 @@ std::vector<TakingCase> TakingCases() {
        1000,
        true,
        {{"t1", 4}}},
+      // t1 keeps 4 of the 5 that d1 is guaranteed: t2 has the fifth, and what is beyond from
+      // others.
+      {"not what a sibling keeps",
+       {SpecBuilder("d1").Min(5), SpecBuilder("d2").Min(7), SpecBuilder("t1", "d1").Min(5).Lends(1),
+        SpecBuilder("t2", "d1").Min(0), SpecBuilder("u1", "d2").Min(7)},
+       {{"u1", 8}},
+       "t2",
+       2,
+       "u1",
+       1,
+       Taking::kTakerAbove},
+      {"what is used beside what a sibling keeps",
+       {SpecBuilder("d1").Min(5), SpecBuilder("d2").Min(7), SpecBuilder("t1", "d1").Min(5).Lends(1),
+        SpecBuilder("t2", "d1").Min(0), SpecBuilder("u1", "d2").Min(7)},
+       {{"u1", 6}, {"t2", 2}},
+       "u1",
+       1,
+       "t2",
+       1,
+       Taking::kYes},
       {"nothing of what its quota does not name",
        {SpecBuilder("a"), SpecBuilder("b").Min(4)},
        {{"b", 8}},

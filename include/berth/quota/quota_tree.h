@@ -80,6 +80,10 @@ class QuotaTree {
     const __int128 more = used(quota, line) - guarantee(quota, line);
     return more > 0 ? more : 0;
   }
+  // What the quota keeps from those beside it once `by`, which is the quota or below it, uses so
+  // much more: what is used at and below it, and what of it is never lent, used or not.
+  __int128 HeldWith(QuotaId quota, int line, QuotaId by, int64_t more) const;
+  __int128 Held(QuotaId quota, int line) const { return HeldWith(quota, line, quota, 0); }
   // What the quota may still use: no quota above it gets more than its most() by it, beside what
   // those below keep for themselves. Negative after a cut.
   __int128 Available(QuotaId quota, int line) const;

@@ -101,9 +101,9 @@ class SharedTree {
       ++waiting_;
       for (QuotaId quota = *tree.Find(leaf); quota != QuotaTree::kCluster;
            quota = tree.parent(quota)) {
-        EXPECT_TRUE(tree.used(quota, 0) + job > tree.ShareOf(quota, 0))
-            << leaf << " waits for " << job << ", and " << tree.spec(quota).name << " uses "
-            << static_cast<int>(tree.used(quota, 0)) << " of its share "
+        EXPECT_TRUE(tree.HeldWith(quota, 0, *tree.Find(leaf), job) > tree.ShareOf(quota, 0))
+            << leaf << " waits for " << job << ", and " << tree.spec(quota).name << " holds "
+            << static_cast<int>(tree.Held(quota, 0)) << " of its share "
             << static_cast<int>(tree.ShareOf(quota, 0)) << "\n"
             << Describe(tree);
       }
@@ -144,7 +144,7 @@ class SharedTree {
         quota.min = random_.Percent(40) ? random_.Below(std::min(most, 8) + 1) : 0;
         most -= quota.min;
         if (random_.Percent(20)) quota.max = quota.min + random_.Below(10);
-        if (lends_ && random_.Percent(20)) quota.lends = random_.Below(quota.min + 1);
+        if (random_.Percent(20)) quota.lends = random_.Below(quota.min + 1);
       }
       return quota;
     };
@@ -219,7 +219,6 @@ class SharedTree {
 
   Random random_;
   const How kind_;
-  const bool lends_ = false;
   int capacity_ = 0;
   std::vector<SharedQuota> quotas_;
   std::vector<Object> specs_from_;
