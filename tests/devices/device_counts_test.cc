@@ -35,7 +35,7 @@ spec:
   devices:
     requests:
     - {name: r, exactly: {deviceClassName: gpu, count: 2}}
-    - {name: l, firstAvailable: [{name: x, deviceClassName: nic}, {name: y, deviceClassName: fpga}]}
+    - {name: l, firstAvailable: [{name: one, deviceClassName: nic}, {name: two, deviceClassName: fpga}]}
     - {name: admin, exactly: {deviceClassName: gpu, adminAccess: true}}
 status:
   allocation:
@@ -43,7 +43,7 @@ status:
       results:
       - {request: r, driver: d, pool: p, device: a}
       - {request: r, driver: d, pool: p, device: b}
-      - {request: l/y, driver: d, pool: p, device: c}
+      - {request: l/two, driver: d, pool: p, device: c}
       - {request: admin, driver: d, pool: p, device: d, adminAccess: true}
 )")[0];
   const auto& message = claim.As<api::ResourceClaim>();

@@ -128,7 +128,7 @@ TEST(QuotaDevicesTest, AClaimIsChargedByTheNodeUntilItHasDevices) {
     const Object claim = ObjectsFromYaml(absl::StrCat(
         "{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: c, namespace: d}, "
         "spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu.nvidia.com, count: "
-        "2}}, {name: n, firstAvailable: [{name: x, deviceClassName: nic}, {name: y, "
+        "2}}, {name: list, firstAvailable: [{name: one, deviceClassName: nic}, {name: two, "
         "deviceClassName: gpu.nvidia.com}]}]}}",
         status, "}"))[0];
     PodAmounts amounts;
@@ -147,7 +147,7 @@ TEST(QuotaDevicesTest, AClaimIsChargedByTheNodeUntilItHasDevices) {
   EXPECT_EQ(charge("", true), "3000 gpu, 3000 Hopper, 3 big");
   const std::string status =
       ", status: {allocation: {devices: {results: [{request: r, driver: gpu.nvidia.com, pool: n0, "
-      "device: a}, {request: r, driver: gpu.nvidia.com, pool: n0, device: b}, {request: n/x, "
+      "device: a}, {request: r, driver: gpu.nvidia.com, pool: n0, device: b}, {request: list/one, "
       "driver: nic, pool: n0, device: a}]}}}";
   EXPECT_EQ(charge(status, false), "2000 gpu, 1000 Hopper, 2 big");
   EXPECT_EQ(charge(status, true), "2000 gpu, 1000 Hopper, 2 big");
