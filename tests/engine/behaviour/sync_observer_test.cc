@@ -14,6 +14,7 @@
 #include "berth/simulation.h"
 #include "berth/testing/objects.h"
 #include "gmock/gmock.h"
+#include "table/row_move.h"
 #include "tests/engine/simulate.h"
 
 namespace berth {

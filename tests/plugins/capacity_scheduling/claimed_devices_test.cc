@@ -49,8 +49,8 @@ TEST(ClaimedDevicesTest, AddUpByClassEachClaimOnce) {
       ObjectsFromYaml(ClaimFor("c", kTwoGpus) + ClaimFor("d", kNicOrGpus)));
   const ClaimedDevices devices = DevicesClaimedBy(*PodWithClaims({"c", "d", "c"}), objects);
   EXPECT_TRUE(devices.is_complete);
-  EXPECT_EQ(OfClass(devices.resources, "gpu"), 5);
-  EXPECT_EQ(OfClass(devices.resources, "nic"), 1);
+  EXPECT_EQ(OfClass(devices.amounts.resources, "gpu"), 5);
+  EXPECT_EQ(OfClass(devices.amounts.resources, "nic"), 1);
 }
 
 TEST(ClaimedDevicesTest, OfTemplatesCountWhenTheyAreMade) {
@@ -71,7 +71,7 @@ TEST(ClaimedDevicesTest, OfTemplatesCountWhenTheyAreMade) {
   EXPECT_FALSE(with_status(nullptr, false).is_complete);
   EXPECT_FALSE(with_status("gone", true).is_complete);
   EXPECT_TRUE(with_status(nullptr, true).is_complete);  // none is needed
-  EXPECT_EQ(OfClass(with_status("p-of", true).resources, "gpu"), 2);
+  EXPECT_EQ(OfClass(with_status("p-of", true).amounts.resources, "gpu"), 2);
 }
 
 // After a restart pods may be seen on their nodes before their claims are.
