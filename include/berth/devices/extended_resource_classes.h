@@ -40,7 +40,9 @@ class ExtendedResourceClasses {
  public:
   // From the factory of the plugin that gets the profile's pods devices.
   void Enable(absl::string_view profile) { profiles_.emplace(profile); }
-  bool IsEnabledFor(absl::string_view profile) const { return profiles_.contains(profile); }
+  bool IsEnabledFor(absl::string_view profile) const {
+    return !profiles_.empty() && profiles_.contains(profile);  // asked for each pod, mostly in vain
+  }
 
   // How many devices of a class a node has, and how many of them claims have or are about to have:
   // from the same factory. Any thread asks, while nothing changes.
