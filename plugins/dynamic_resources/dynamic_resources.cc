@@ -201,9 +201,8 @@ Status DynamicResources::PreFilter(CycleState& state, const PodInfo& pod, const 
 // --- Which nodes ---------------------------------------------------------------------------------
 
 absl::StatusOr<DynamicResources::Verdict> DynamicResources::VerdictOn(const ClaimsOfPod& claims,
-                                                                      const NodeInfo& node,
-                                                                      WorkBudget* budget) const {
-  const absl::StatusOr<Verdict> verdict = VerdictByFree(claims, node, budget);
+                                                                      const NodeInfo& node) const {
+  const absl::StatusOr<Verdict> verdict = VerdictByFree(claims, node);
   if (!claims.may_exchange || !verdict.ok()) return verdict;
   const bool may_help = *verdict == Verdict::kCannotAllocate || *verdict == Verdict::kUnavailable;
   return may_help && FindExchange(claims, node).has_value() ? Verdict::kFeasible : verdict;
@@ -224,12 +223,12 @@ std::string DynamicResources::GroupOf(const PodInfo& pod) const {
 }
 
 absl::StatusOr<DynamicResources::Verdict> DynamicResources::VerdictByFree(
-    const ClaimsOfPod& claims, const NodeInfo& node, WorkBudget* budget) const {
+    const ClaimsOfPod& claims, const NodeInfo& node) const {
   const Verdict of_special = VerdictOnSpecialClaim(claims, node);
   if (of_special != Verdict::kFeasible) return of_special;
   // What is wrong with claims that are to be allocated counts first.
   if (!claims.ToAllocateOn(node)->claims.empty()) {
-    const NodeAllocations::Answer shared = allocations_.On(claims, node, budget);
+    const NodeAllocations::Answer shared = allocations_.On(claims, node);
     const absl::StatusOr<NodeAllocation>& allocation = *shared;
     if (!allocation.ok()) return allocation.status();
     const Verdict verdict = VerdictOf(allocation->outcome);
@@ -371,9 +370,9 @@ Status DynamicResources::FilterNodes(const CycleState& state, const PodInfo& pod
         NodeAllocations::Yields(claims, state, left)) {
       return Status::Error(kContinued);
     }
-    const absl::StatusOr<Verdict> verdict = (*read)->released.empty()
-                                                ? VerdictOn(claims, node, &state.work_budget())
-                                                : VerdictOnReleased(**read, node);
+    const absl::StatusOr<Verdict> verdict =
+        (*read)->released.empty() ? VerdictOn(claims, node) : VerdictOnReleased(**read, node);
+    NodeAllocations::Spend(claims, state.work_budget());
     if (!verdict.ok()) return Status::Error(verdict.status());
     if (*verdict == Verdict::kFeasible) continue;
     // Nodes may leave different resources to devices.

@@ -146,16 +146,14 @@ class DynamicResources final : public Plugin,
     kCannotFit,
     kCannotAsk,
   };
-  // An error ends the attempt. Spends `budget`, if any, unless the answer is known.
-  absl::StatusOr<Verdict> VerdictOn(const ClaimsOfPod& claims, const NodeInfo& node,
-                                    WorkBudget* budget = nullptr) const;
+  // An error ends the attempt.
+  absl::StatusOr<Verdict> VerdictOn(const ClaimsOfPod& claims, const NodeInfo& node) const;
   Status StatusOf(Verdict verdict) const;
   Code CodeOf(Verdict verdict) const;
   static Verdict VerdictOf(NodeAllocation::Outcome outcome);
   static bool IsElsewhere(const ClaimsOfPod& claims, const NodeInfo& node);
   // The verdict with the devices that are free now.
-  absl::StatusOr<Verdict> VerdictByFree(const ClaimsOfPod& claims, const NodeInfo& node,
-                                        WorkBudget* budget) const;
+  absl::StatusOr<Verdict> VerdictByFree(const ClaimsOfPod& claims, const NodeInfo& node) const;
   // What members of the pod's gang may get instead of what they have, so that the pod has devices.
   std::optional<GangDevices::Exchange> FindExchange(const ClaimsOfPod& claims,
                                                     const NodeInfo& node) const;

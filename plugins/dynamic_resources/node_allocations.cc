@@ -71,8 +71,7 @@ NodeAllocations::Answer NodeAllocations::Find(const ClaimsOfPod& claims,
   return known->second.allocation;
 }
 
-NodeAllocations::Answer NodeAllocations::On(const ClaimsOfPod& claims, const NodeInfo& node,
-                                            WorkBudget* budget) const {
+NodeAllocations::Answer NodeAllocations::On(const ClaimsOfPod& claims, const NodeInfo& node) const {
   Answer known = Find(claims, node);
   if (known != nullptr) return known;
   AllocationsByNode& kept = *claims.allocations;
@@ -87,14 +86,17 @@ NodeAllocations::Answer NodeAllocations::On(const ClaimsOfPod& claims, const Nod
        .scoring = scoring_},
       node.name(), node.labels()));
   if (!made->ok()) return made;
-  if (budget != nullptr) {
-    budget->Spend(kStepsOfNode + (*made)->steps / kTriesAStep +
-                  (devices_.inventory().evaluation_cost() - cost) / kCostAStep);
-  }
   const MutexLock lock(kept.mutex);
+  kept.unspent_steps += kStepsOfNode + (*made)->steps / kTriesAStep +
+                        (devices_.inventory().evaluation_cost() - cost) / kCostAStep;
   kept.on_node.insert_or_assign(node.name(),
                                 AllocationsByNode::OnNode{version, node.shared_spec(), made});
   return made;
+}
+
+void NodeAllocations::Spend(const ClaimsOfPod& claims, WorkBudget& budget) {
+  const MutexLock lock(claims.allocations->mutex);
+  budget.Spend(std::exchange(claims.allocations->unspent_steps, 0));
 }
 
 absl::StatusOr<NodeAllocation> NodeAllocations::With(const absl::flat_hash_set<DeviceId>& released,

@@ -33,8 +33,10 @@ class NodeAllocations {
   // What the claims get on the node that have no devices yet: as remembered, or null. The node is
   // one with ClaimsOfPod::ToAllocateOn(), here and below.
   Answer Find(const ClaimsOfPod& claims, const NodeInfo& node) const;
-  // The same, worked out and remembered if need be. That spends `budget`, if any.
-  Answer On(const ClaimsOfPod& claims, const NodeInfo& node, WorkBudget* budget = nullptr) const;
+  // The same, worked out and remembered if need be.
+  Answer On(const ClaimsOfPod& claims, const NodeInfo& node) const;
+  // Spends what On() took for these claims since the last call.
+  static void Spend(const ClaimsOfPod& claims, WorkBudget& budget);
   // If the `released` devices were free. Not remembered.
   absl::StatusOr<NodeAllocation> With(const absl::flat_hash_set<DeviceId>& released,
                                       const ClaimsOfPod& claims, const NodeInfo& node) const;
