@@ -41,7 +41,7 @@ struct AllocationsByNode {
   };
   Mutex mutex;
   absl::flat_hash_map<Symbol, OnNode> on_node ABSL_GUARDED_BY(mutex);
-  // Of the attempt's WorkBudget: what the allocations took that were worked out since FilterNodes()
+  // Of the attempt's WorkBudget: what the allocations took that were worked out since an attempt
   // spent it last.
   int64_t unspent_steps ABSL_GUARDED_BY(mutex) = 0;
   // How many nodes were left when an attempt yielded: the next one must leave fewer.

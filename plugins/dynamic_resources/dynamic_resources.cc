@@ -481,7 +481,8 @@ absl::Status DynamicResources::ScoreNodes(const CycleState& state, const PodInfo
     if (budget.IsSpent() && allocations_.Find(*data->pod, node) == nullptr) {
       return absl::AbortedError(kContinued);
     }
-    const NodeAllocations::Answer allocation = allocations_.On(*data->pod, node, &budget);
+    const NodeAllocations::Answer allocation = allocations_.On(*data->pod, node);
+    NodeAllocations::Spend(*data->pod, budget);
     if (!allocation->ok()) return allocation->status();
     scores[i] = ScoreOf(*data->pod, node, **allocation);
   }
