@@ -502,8 +502,9 @@ class Tester:
     # Controllers that make pods again go first.
     KINDS = ["apps/v1/Deployment", "apps/v1/StatefulSet", "apps/v1/ReplicaSet", "batch/v1/Job", "v1/Pod",
              "v1/PersistentVolumeClaim", "policy/v1/PodDisruptionBudget", "scheduling.x-k8s.io/v1alpha1/PodGroup",
-             "scheduling.x-k8s.io/v1alpha1/ElasticQuota"]
-    CLUSTER_KINDS = ["v1/PersistentVolume", "storage.k8s.io/v1/StorageClass", "scheduling.koordinator.sh/v1alpha1/Device", "v1/Node",
+             "scheduling.x-k8s.io/v1alpha1/ElasticQuota", "resource.k8s.io/v1/ResourceClaim",
+             "resource.k8s.io/v1/ResourceClaimTemplate"]
+    CLUSTER_KINDS = ["resource.k8s.io/v1/ResourceSlice", "resource.k8s.io/v1/DeviceClass", "v1/PersistentVolume", "storage.k8s.io/v1/StorageClass", "scheduling.koordinator.sh/v1alpha1/Device", "v1/Node",
                      "scheduling.berth.dev/v1alpha1/ClusterQuota"]
 
     def __init__(self, cluster, berth):
