@@ -16,7 +16,7 @@
 namespace berth {
 
 // The outcome of a cycle. Exactly one of: placed (row >= 0), rejected, failed (status is an Error),
-// or nothing yet: the evaluator has yielded.
+// or nothing yet: the evaluator has yielded (WorkBudget::yielded() of the cycle's state).
 struct CycleResult {
   Status status;     // Success, the rejection, or the Error that ended the cycle
   NodeRow row = -1;  // the chosen node

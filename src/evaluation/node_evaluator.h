@@ -45,8 +45,9 @@ class NodeEvaluator {
  public:
   virtual ~NodeEvaluator() = default;
 
-  // The answer, if it is known without PreFilter of all plugins. `state` is then what the rest of
-  // the attempt needs. If it is not known, `state` is as before: PreFilter and Evaluate() find it.
+  // The answer, if caches have it; calls PreFilter of the plugins that it needs. `state` is then
+  // what the rest of the attempt needs. If they do not, `state` is as before: PreFilter of all
+  // plugins and Evaluate() find the answer.
   virtual std::optional<Evaluation> Recall(const EvaluationRequest& /*request*/) {
     return std::nullopt;
   }
@@ -56,9 +57,9 @@ class NodeEvaluator {
                               const PreFilterOutcome& pre_filter) = 0;
 
   struct Counters {
-    int64_t recalled = 0;      // evaluations that did not filter every node
-    int64_t scored_first = 0;  // others that did not
-    int64_t of_few_rows = 0;   // others that filtered those alone which a filter selects
+    int64_t recalled = 0;      // answers from caches
+    int64_t scored_first = 0;  // answers of a search that scored all rows first
+    int64_t of_few_rows = 0;   // answers among the few rows that a SelectiveFilter named
     int64_t unconfirmed = 0;   // nodes that FilterNodes() accepted and Filter() rejected
   };
   virtual Counters counters() const = 0;

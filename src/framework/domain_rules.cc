@@ -128,8 +128,8 @@ int64_t DomainRules::Minimum(const Rule& rule) const {
   for (const auto& [domain, difference] : rule.counts.added()) {
     const int64_t now = rule.counts.at(domain);
     of_changed = std::min(of_changed, now);
-    const bool is_known =
-        rule.counts.HasNodes(domain);  // to `minimum`; the node may be of no table
+    // Whether the domain is counted in `minimum`: the node may be of no table.
+    const bool is_known = rule.counts.HasNodes(domain);
     if (is_known && now - difference == rule.minimum.pods) --with_minimum;
   }
   return std::min(with_minimum > 0 ? rule.minimum.pods : rule.minimum.next, of_changed);

@@ -9,8 +9,8 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
-#include "simd/vector_clones.h"
 #include "framework/capacity_beside_nominated.h"
+#include "simd/vector_clones.h"
 #include "table/prefetch_nodes.h"
 
 namespace berth {

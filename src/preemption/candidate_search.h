@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The search for candidates: nodes on which evicting pods makes room. There are two, which find the
-// same: the full one and the pruned one.
+// The search for candidates: nodes on which evicting pods makes room. There are two, which choose
+// by the same criteria: the full one and the pruned one. They find the same, unless there are more
+// candidates than SearchRange wants.
 #ifndef BERTH_SRC_PREEMPTION_CANDIDATE_SEARCH_H_
 #define BERTH_SRC_PREEMPTION_CANDIDATE_SEARCH_H_
 

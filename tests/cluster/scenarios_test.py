@@ -54,13 +54,16 @@ LEFT_OUT = {
     "item_21_namespaces_of_one_quota": TIME,
     # Pods end one after the other there: how many of a queue run then is the same, which ones is not.
     "import_kueue_cohort_tree": "ends many pods at once",
+    "item_22_shares_by_attrition": "ends many pods at once",
+    # Who of a queue gets the room that victims leave goes by whose backoff ends first.
+    "item_22_shares_by_reclaim": "evicts many pods at once",
     "gpu_memory_shares": "adds a node and the pods on it at once, which come one after the other",
 }
 # Their pods or nodes are tried in the order in which they come. A scheduler that starts later finds them in that of their names.
 IN_ORDER = {"gpu_records", "import_kai_over_quota", "import_kueue_borrowing", "import_kueue_borrowing_without_limit",
             "import_kueue_cohort_quota", "import_kueue_flavors", "import_kueue_resource_groups",
             "import_volcano_hierarchy", "import_yunikorn_fence", "import_yunikorn_no_guarantee", "import_yunikorn_priority_class",
-            "item_22_shares_by_attrition", "item_22_splits_hold_over_time", "ties_go_to_the_first_node"}
+            "item_22_splits_hold_over_time", "ties_go_to_the_first_node"}
 # Why a group waits that is not whole: it is held before the queue, where pods get no condition (docs/parity.md).
 HELD = re.compile(r"PodGroup \S+ not found|of \d+ are there")
 

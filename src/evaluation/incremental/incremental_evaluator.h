@@ -16,8 +16,10 @@
 
 namespace berth {
 
-// Recall() answers from the caches. If they have no answer, Evaluate() is the full evaluation, and
-// fills the caches. Searches that end before they filtered every node use no cache.
+// Recall() answers from the caches, and makes the scores of a class that keeps coming back. If it
+// has no answer, Evaluate() filters the few rows that a SelectiveFilter names, or scores all rows
+// first, or is the full evaluation; what that rejects it caches. Searches that end before they
+// filtered every node use no cache.
 class IncrementalEvaluator final : public NodeEvaluator {
  public:
   // `filter_block_size` as SchedulerOptions has it.

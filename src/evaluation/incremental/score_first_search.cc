@@ -17,12 +17,13 @@ namespace {
 constexpr int kFewNodes = 8;
 // Nodes that are filtered one by one for each question; then they are in blocks.
 constexpr int kFewTries = 4;
-// Rows with a common maximum.
+// One maximum is kept of so many totals.
 constexpr size_t kRowsOfMaximum = 64;
 constexpr size_t kBlock = 256;
-// Raw scores of no feasible node, of one plugin.
+// So many times scores that no feasible node has are replaced, of one plugin.
 constexpr int kMostSteps = 16;
 
+// The total of a row that was tried.
 constexpr int64_t kTaken = std::numeric_limits<int64_t>::min();
 
 }  // namespace
@@ -172,9 +173,11 @@ bool ScoreFirstSearch::ScoreAll(const EvaluationRequest& request) {
 
 // --- The range of the scores of feasible nodes ---------------------------------------------------
 
-// Leaves nothing in scores_ that is below or above the scores of feasible nodes: those of nodes at
-// the ends that are not feasible become others. If all are equal then, sets `of_all` to that score,
-// and all to 0. False if the range is not found soon, or a filter fails.
+// Leaves nothing in scores_ that is below or above the scores of feasible nodes. The scores of
+// other nodes count for nothing, so they may be changed: one at the end of the range that no
+// feasible node has becomes that of the other end. If that one is no feasible node's either, the
+// next step replaces both. If all are equal then, sets `of_all` to that score, and all to 0. False
+// if the range is not found soon, or a filter fails.
 bool ScoreFirstSearch::ReplaceInfeasible(const EvaluationRequest& request,
                                          std::optional<int64_t>& of_all) {
   for (int step = 0; step < kMostSteps; ++step) {
@@ -295,8 +298,8 @@ NodeRow ScoreFirstSearch::TakeBest() {
   return static_cast<NodeRow>(first + (best - totals.begin()));
 }
 
-// The best of those in block_, which are filtered at once. -1 if none of them is feasible, or a
-// filter fails.
+// The best of those in block_, which are filtered at once. -1 if none of them is feasible. Worth
+// nothing if a filter fails (failed_).
 NodeRow ScoreFirstSearch::FindBestOfBlock(const EvaluationRequest& request) {
   if (!FilterBlock(request)) return -1;
   while (true) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The best node for a pod that resembles no pod before it, without filtering every node.
+// The best node for a pod of whose class nothing is cached, without filtering every node.
 #ifndef BERTH_SRC_EVALUATION_INCREMENTAL_SCORE_FIRST_SEARCH_H_
 #define BERTH_SRC_EVALUATION_INCREMENTAL_SCORE_FIRST_SEARCH_H_
 
@@ -12,9 +12,9 @@
 
 namespace berth {
 
-// Filters of volumes and claims may fail on some nodes, as they do if an object is missing, and
-// fail the pod: so they see every node. Whether one takes part. `node_plugins` depend on one node
-// at a time.
+// Whether a filter that reads volumes or claims takes part. Its error on any node fails the pod, as
+// when an object is missing, so every node has to be filtered. `node_plugins` depend on one node at
+// a time.
 bool SomeFilterReadsObjects(const EvaluationRequest& request, PluginMask node_plugins);
 
 // Scores every node, feasible or not, and filters nodes from the highest total down: the first that
@@ -29,7 +29,7 @@ class ScoreFirstSearch {
  public:
   // Sets `evaluation.best`. `request.state` has PreFilter of all plugins, which names no nodes;
   // `node_plugins` depend on one node at a time. False if the best node is not found so, as if no
-  // node is feasible: then nothing is decided.
+  // node is feasible: then nothing is decided, and PreScore has to run again.
   bool Find(const EvaluationRequest& request, PluginMask node_plugins, Evaluation& evaluation);
   // After that the verdicts on all nodes, if it found that none is feasible; else null.
   NodeVerdicts* rejections() { return none_is_feasible_ ? &verdicts_ : nullptr; }
