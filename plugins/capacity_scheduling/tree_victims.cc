@@ -154,6 +154,7 @@ void TreeVictims::AddGang(const QuotaCharge& charge, const std::string& group) {
   });
   int surplus = SurplusOf(handle_, group);
   int core = -1;
+  const int begin = static_cast<int>(units_.size());
   for (const QuotaCharge* const of : charges) {
     std::shared_ptr<const PodInfo> pod = PodOf(*of);
     if (pod == nullptr) continue;
@@ -165,6 +166,19 @@ void TreeVictims::AddGang(const QuotaCharge& charge, const std::string& group) {
     if (core < 0) core = AddUnit(*of, group);
     AddPod(*of, std::move(pod), core);
   }
+  const int end = static_cast<int>(units_.size());
+  for (int number = begin; number < end; ++number) {
+    units_[number].gang_begin = begin;
+    units_[number].gang_end = end;
+  }
+}
+
+std::vector<int> TreeVictims::OfGang(int number) {
+  const Ranked& unit = units_[number];
+  if (unit.gang_begin == unit.gang_end) return {number};
+  std::vector<int> of_gang(unit.gang_end - unit.gang_begin);
+  absl::c_iota(of_gang, unit.gang_begin);
+  return of_gang;
 }
 
 int TreeVictims::AddUnit(const QuotaCharge& first, const std::string& group) {

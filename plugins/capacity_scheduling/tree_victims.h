@@ -29,6 +29,7 @@ class TreeVictims final : public VictimList {
   const VictimUnit& unit(int number) const override { return units_[number].unit; }
   bool Before(int a, int b) const override;
   const std::vector<int>& OnRow(NodeRow row) override;
+  std::vector<int> OfGang(int number) override;
   int32_t LeastPriorityFrom(int position) const override;
   int64_t MostRequested(ResourceId resource) const override;
 
@@ -39,6 +40,7 @@ class TreeVictims final : public VictimList {
     VictimRank rank;
     bool is_next = false;  // in next_, if it is a gang
     bool is_in_order = false;
+    int gang_begin = 0, gang_end = 0;  // the numbers of its gang's units, if it is of one
   };
   // Somebody of the quota at next_quota_ who may be the next in order: a whole gang, or the charges
   // of one priority and weight, by the first of them.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 #include <utility>
 
 namespace berth {
@@ -29,6 +30,16 @@ const std::vector<int>& AllVictims::OnRow(NodeRow row) {
   static const std::vector<int>& kNone = *new std::vector<int>();
   const auto here = on_row_.find(row);
   return here == on_row_.end() ? kNone : here->second;
+}
+
+std::vector<int> AllVictims::OfGang(int number) {
+  const std::string& group = units_[number].group;
+  if (group.empty()) return {number};
+  std::vector<int> of_gang;
+  for (int i = 0; i < static_cast<int>(units_.size()); ++i) {
+    if (units_[i].group == group) of_gang.push_back(i);
+  }
+  return of_gang;
 }
 
 int64_t AllVictims::MostRequested(ResourceId resource) const {

@@ -25,6 +25,8 @@ class VictimList {
   virtual bool Before(int a, int b) const = 0;
   // Those with a pod on the row, in order.
   virtual const std::vector<int>& OnRow(NodeRow row) = 0;
+  // Those of the unit's gang, itself included, in any order; of a pod on its own that unit.
+  virtual std::vector<int> OfGang(int number) = 0;
 
   // Bounds: no pod at that position or behind it has a lower priority, and none of any unit
   // requests more of the resource. The position is one that At() was asked for.
@@ -43,6 +45,7 @@ class AllVictims final : public VictimList {
   const VictimUnit& unit(int number) const override { return units_[number]; }
   bool Before(int a, int b) const override { return a < b; }
   const std::vector<int>& OnRow(NodeRow row) override;
+  std::vector<int> OfGang(int number) override;
   int32_t LeastPriorityFrom(int position) const override { return least_priority_[position]; }
   int64_t MostRequested(ResourceId resource) const override;
 

@@ -15,6 +15,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "plugins/capacity_scheduling/victim_units.h"
 
 namespace berth {
 namespace {
@@ -302,7 +303,7 @@ class Planner {
   // Evicts the units of the site, more of the node if the filters want it, and more elsewhere
   // until the quotas have room.
   Status Gather(const Site& site, More may_be_more, const NodeInfo& original, UnitSet& gone) {
-    const auto evict = [&](int unit) {
+    const auto evict_one = [&](int unit) {
       if (gone.contains(unit) || !IsLegal(unit)) return false;
       const VictimTrial::Verdict verdict = query_.trial.MayEvict(units_.unit(unit));
       if (!verdict.status.ok()) {
@@ -312,6 +313,24 @@ class Planner {
       }
       query_.trial.Evict(units_.unit(unit));
       gone.insert(unit);
+      return true;
+    };
+    // And the rest of its gang, if that would be below its minimum.
+    const auto evict = [&](int unit) {
+      if (!evict_one(unit)) return false;
+      if (LeavesGangWhole(unit, gone)) return true;
+      std::vector<int> went = {unit};
+      for (const int other : units_.OfGang(unit)) {
+        if (gone.contains(other)) continue;
+        if (!evict_one(other)) {
+          for (const int back : went) {
+            query_.trial.Spare(units_.unit(back));
+            gone.erase(back);
+          }
+          return false;
+        }
+        went.push_back(other);
+      }
       return true;
     };
     for (const int unit : site.units) evict(unit);
@@ -336,6 +355,22 @@ class Planner {
     }
     without_room_[query_.book.KindOf(site.row)] += room.ok() ? 0 : 1;
     return room;
+  }
+
+  // Whether of the unit's gang at least its minimum stays, or nobody.
+  bool LeavesGangWhole(int unit, const UnitSet& gone) const {
+    const std::string& group = units_.unit(unit).group;
+    if (group.empty()) return true;
+    int all = 0, going = 0;
+    for (const int of_gang : units_.OfGang(unit)) {
+      const int pods = static_cast<int>(units_.unit(of_gang).pods.size());
+      all += pods;
+      if (gone.contains(of_gang)) going += pods;
+    }
+    return going == 0 || going == all || going <= SurplusOf(query_.handle, group);
+  }
+  bool LeavesGangsWhole(const UnitSet& gone) const {
+    return absl::c_all_of(gone, [&](int unit) { return LeavesGangWhole(unit, gone); });
   }
 
   // --- In any order ---
@@ -367,7 +402,10 @@ class Planner {
   bool Search(const NodeInfo& node, UnitSet& gone, std::set<std::vector<int>>& seen,
               int& steps_left) {
     if (!seen.emplace(gone.begin(), gone.end()).second || --steps_left < 0) return false;
-    if (SumsHold(node, gone) && query_.trial.HasRoom().ok() && Filter(node, gone).ok()) return true;
+    if (SumsHold(node, gone) && LeavesGangsWhole(gone) && query_.trial.HasRoom().ok() &&
+        Filter(node, gone).ok()) {
+      return true;
+    }
     const auto finds_with = [&](int unit) {
       if (gone.contains(unit) || !query_.trial.MayEvict(units_.unit(unit)).status.ok())
         return false;
@@ -420,8 +458,8 @@ class Planner {
     for (const auto& [alone, unit] : order) {
       query_.trial.Spare(units_.unit(unit));
       gone.erase(unit);
-      if (SumsHold(original, gone) && query_.trial.HasRoom().ok() && Filter(original, gone).ok() &&
-          (orders == Orders::kAsListed || IsAllowed(gone))) {
+      if (SumsHold(original, gone) && LeavesGangWhole(unit, gone) && query_.trial.HasRoom().ok() &&
+          Filter(original, gone).ok() && (orders == Orders::kAsListed || IsAllowed(gone))) {
         continue;
       }
       query_.trial.Evict(units_.unit(unit));

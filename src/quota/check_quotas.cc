@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What contradicts itself in a set of quotas.
+#include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -12,8 +15,10 @@
 namespace berth {
 namespace {
 
+// At most what 64 bits hold: sums of limits may be more.
 std::string Text(const QuotaLine& line, __int128 amount) {
-  return line.QuantityOf(static_cast<int64_t>(amount)).ToString();
+  constexpr __int128 kMost = std::numeric_limits<int64_t>::max();
+  return line.QuantityOf(static_cast<int64_t>(std::min(amount, kMost))).ToString();
 }
 
 void CheckNames(absl::Span<const QuotaSpec> specs, Problems& problems) {
