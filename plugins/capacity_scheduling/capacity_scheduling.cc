@@ -18,6 +18,7 @@
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/scheduling_berth_dev.pb.h"
 #include "berth/api/scheduling_x_k8s_io.pb.h"
+#include "berth/framework/placement.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "plugins/capacity_scheduling/claimed_devices.h"
 #include "plugins/capacity_scheduling/ledger_trial.h"
@@ -110,6 +111,13 @@ std::string ToldInFull(const QuotaTree& tree, const QuotaTree::Shortage& shortag
   const std::string borrowers = WhoBorrows(tree, shortage.line);
   if (!borrowers.empty()) absl::StrAppend(&text, "; ", borrowers);
   return text;
+}
+
+// Leaves out nodes on which the pod's group may not be: evictions there would be in vain.
+void KeepInPlacement(const CycleState& state, std::vector<NodeRow>& rows) {
+  const NodePlacement* const placement = state.placement();
+  if (placement == nullptr) return;
+  std::erase_if(rows, [&](NodeRow row) { return !absl::c_binary_search(placement->rows, row); });
 }
 
 }  // namespace
@@ -258,9 +266,11 @@ Status CapacityScheduling::PlanOverNodes(const CycleState& state, const QuotaSta
   if (trial.HasRoom().ok()) return not_on_one;
   AllVictims units(handle_.nodes(), trial.Units());
   expected_.Refresh(handle_.nodes(), handle_.nominator());
-  Status planned = PlanVictims({handle_, state, pod, statuses.RowsWith(Code::kUnschedulable),
-                                preemption_.budgets(), book_, expected_, trial, units},
-                               result);
+  std::vector<NodeRow> rows = statuses.RowsWith(Code::kUnschedulable);
+  KeepInPlacement(state, rows);
+  Status planned = PlanVictims(
+      {handle_, state, pod, std::move(rows), preemption_.budgets(), book_, expected_, trial, units},
+      result);
   const bool waits = !result.nominated_node.has_value();
   return planned.ok() || waits ? planned : not_on_one;
 }
@@ -392,6 +402,7 @@ Status CapacityScheduling::PostFilterInTree(CycleState& state, const PodInfo& po
     absl::c_set_union(rows, *tree_state.without_room, std::back_inserter(all));
     rows = std::move(all);
   }
+  KeepInPlacement(state, rows);
   expected_.Refresh(handle_.nodes(), handle_.nominator());
   return PlanVictims({handle_, state, pod, std::move(rows), preemption_.budgets(), book_, expected_,
                       trial, *units},
