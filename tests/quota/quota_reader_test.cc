@@ -175,5 +175,27 @@ spec: {parent: d}
   }
 }
 
+TEST(CheckQuotas, SumsEndWhere64BitsDo) {
+  const Read read = ReadText(R"(
+apiVersion: scheduling.berth.dev/v1alpha1
+kind: ClusterQuota
+metadata: {name: r}
+spec: {max: {nvidia.com/gpu: 9223372036854775807}}
+---
+apiVersion: scheduling.berth.dev/v1alpha1
+kind: ClusterQuota
+metadata: {name: a}
+spec: {parent: r, namespaces: [a], min: {nvidia.com/gpu: 9223372036854775807}}
+---
+apiVersion: scheduling.berth.dev/v1alpha1
+kind: ClusterQuota
+metadata: {name: b}
+spec: {parent: r, namespaces: [b], min: {nvidia.com/gpu: 9223372036854775807}}
+)",
+                             QuotaAmounts());
+  EXPECT_THAT(read.problems.ToString(),
+              HasSubstr("the quotas below it are guaranteed 9223372036854775807 nvidia.com/gpu"));
+}
+
 }  // namespace
 }  // namespace berth
