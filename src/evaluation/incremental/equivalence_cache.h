@@ -112,7 +112,7 @@ class EquivalenceCache {
   static constexpr size_t kMaxSeen = 65536;
   // Pods that come one after the other, as those of a group, will be followed by more of them.
   static constexpr uint64_t kFewBehind = 16;
-  static constexpr int kManyReturns = 8;
+  static constexpr int kManyReturns = 4;
   struct Entry {
     std::string signature;
     const void* owner;

@@ -266,7 +266,8 @@ NodeRow ScoreFirstSearch::FindBest(const EvaluationRequest& request) {
     if (row < 0 || Accepts(request, row)) return row;
     if (failed_) return -1;
   }
-  for (const size_t size : {16, 64}) {
+  for (const size_t size : {16, 64, 256}) {
+    if (size * 8 > rows_.size()) break;  // to filter all costs little more
     block_.clear();
     while (block_.size() < size) {
       const NodeRow row = TakeBest();
