@@ -130,8 +130,8 @@ Status PodTopologySpread::ListRules(const PodInfo& pod, const NodeTable& nodes,
     NodeScope counted = CountedNodes(constraint, pod, with_keys);
     DomainCounts counts(key, nodes.label_column(key),
                         MatchingPods(nodes, constraint.selector, ns, counted));
-    // In dry runs, pods being deleted count too, and by selectors that select everything, as
-    // upstream.
+    // Dry runs count pods that are being deleted, too, and those of empty selectors, as upstream's
+    // AddPod and RemovePod do; the table does not.
     rules.Add({.topology_key = key,
                .selector = {.namespaces = {ns}, .labels = std::move(constraint.selector)},
                .nodes = std::move(counted)},
@@ -140,7 +140,7 @@ Status PodTopologySpread::ListRules(const PodInfo& pod, const NodeTable& nodes,
   return Status::Success();
 }
 
-// The Services of a pod and its owner select for default constraints.
+// Default constraints take their selector from the pod's Services and its owner.
 void PodTopologySpread::AddListInputs(const PodInfo& pod, FilterInputs& inputs) const {
   if (!pod.topology_spread_constraints().empty()) return;
   inputs.Add(default_selectors_.For(pod, handle_.objects()).ToString());

@@ -21,7 +21,7 @@ namespace {
 struct SpreadShares {
   const LabelColumn* column = nullptr;
   std::shared_ptr<const PodCounts> pods;
-  bool by_host = false;  // hosts are domains of their own, whose pods count as they are
+  bool by_host = false;  // over hostname: a node counts its own pods, not those of its domain
   // If it is, by row; else by domain.
   absl::Span<const int64_t> counts;
   // The domains of nodes without the label, and of those where it is empty, if there may be both:

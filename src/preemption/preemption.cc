@@ -107,7 +107,7 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
 
   if (found->candidates.empty()) {
     result.retry_at = found->retry_at;
-    if (!found->failure.IsError()) result.nominated_node = "";
+    if (!found->failure.IsError()) result.nominated_node = "";  // ends its nomination
     return std::move(found->failure);
   }
   const GroupVictims groups(handle_.groups());

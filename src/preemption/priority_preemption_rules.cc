@@ -67,8 +67,8 @@ Status PriorityPreemptionRules::SelectVictims(DryRun& run, const DisruptionBudge
   for (const PodPtr& victim : removed) {
     if (Status status = run.Remove(*victim); !status.ok()) return status;
   }
-  // If this is not enough, a victim the pod has affinity to may be the reason; such pods are left
-  // alone, since affinity to less important pods is asking for trouble.
+  // If this is not enough, the pod may have required affinity to a victim. As in kube-scheduler
+  // that is not looked into: affinity to less important pods is not recommended.
   if (Status status = run.Filter(); !status.ok()) return status;
   return Reprieve(
       run, std::move(removed), budgets,
