@@ -11,20 +11,10 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "tests/search/fewest_moves.h"
 
 namespace berth {
 namespace {
-
-struct RunningPod {
-  NodeRow row = 0;
-  int amount = 1;
-  bool may_move = true;
-};
-struct MoveSetting {
-  std::vector<int> free;  // by row
-  std::vector<int> members;
-  std::vector<RunningPod> running;
-};
 
 class MoveTestSpace final : public MoveSpace {
  public:
@@ -76,7 +66,7 @@ class MoveTestSpace final : public MoveSpace {
     for (int i = 0; i < pods; ++i) {
       const int pod = waiting_.back().pod;
       waiting_.pop_back();
-      free_[setting_.running[pod].row] -= setting_.running[pod].amount;
+      free_[setting_.running[pod].node] -= setting_.running[pod].amount;
       on_node_[pod] = true;
     }
   }
@@ -102,8 +92,8 @@ class MoveTestSpace final : public MoveSpace {
     }
     if (most == 0) return;
     for (int pod = first; pod < static_cast<int>(setting_.running.size()); ++pod) {
-      const RunningPod& running = setting_.running[pod];
-      if (running.row != move.row || !running.may_move || !on_node_[pod]) continue;
+      const MoveSetting::Running& running = setting_.running[pod];
+      if (running.node != move.row || !running.may_move || !on_node_[pod]) continue;
       Move more = move;
       more.pods.push_back(pod);
       AddSets(more, pod + 1, lacks - running.amount, most - 1, moves);
@@ -118,42 +108,6 @@ class MoveTestSpace final : public MoveSpace {
   std::vector<NodeRow> rows_;
   std::vector<int> taken_off_;  // by step; 0: a pod was placed
 };
-
-bool AllFit(std::vector<int> amounts, std::vector<int>& free) {
-  if (amounts.empty()) return true;
-  const int amount = amounts.back();
-  amounts.pop_back();
-  for (int& left : free) {
-    if (left < amount) continue;
-    left -= amount;
-    const bool fit = AllFit(amounts, free);
-    left += amount;
-    if (fit) return true;
-  }
-  return false;
-}
-
-// The least number of pods that have to move; more than `most` if that does not do.
-int FewestMoves(const MoveSetting& setting, int most) {
-  int fewest = most + 1;
-  for (uint32_t set = 0; set < (1u << setting.running.size()); ++set) {
-    std::vector<int> amounts = setting.members;
-    std::vector<int> free = setting.free;
-    int moved = 0;
-    bool may = true;
-    for (size_t pod = 0; pod < setting.running.size(); ++pod) {
-      if ((set >> pod & 1) == 0) continue;
-      may = may && setting.running[pod].may_move;
-      free[setting.running[pod].row] += setting.running[pod].amount;
-      amounts.push_back(setting.running[pod].amount);
-      ++moved;
-    }
-    if (!may || moved >= fewest) continue;
-    std::sort(amounts.begin(), amounts.end());  // the largest is placed first
-    if (AllFit(amounts, free)) fewest = moved;
-  }
-  return fewest;
-}
 
 TEST(MoveSearch, FindsTheFewestMoves) {
   constexpr int kMost = 3;

@@ -2,7 +2,6 @@
 // Moves that make room for gangs on small clusters, against all sets of pods that could be moved
 // and all assignments: no more pods go than have to, each of them has a place again, and nobody
 // goes in vain.
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -13,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/engine/gang_cluster.h"
 #include "tests/plugins/random_cluster.h"
+#include "tests/search/fewest_moves.h"
 
 namespace berth {
 namespace {
@@ -21,19 +21,8 @@ using testing::Random;
 
 constexpr int kMostMoves = 2;
 
-struct MovesCase {
-  struct Running {
-    int node = 0;
-    int gpus = 1;
-    bool may_move = true;
-  };
-  std::vector<int> free;  // GPUs, by node, beside those that run
-  std::vector<Running> running;
-  std::vector<int> members;  // GPUs
-};
-
-MovesCase MakeMovesCase(Random& random) {
-  MovesCase made;
+MoveSetting MakeMoveSetting(Random& random) {
+  MoveSetting made;
   for (int n = random.Between(2, 4); n > 0; --n) made.free.push_back(random.Below(4));
   for (int p = random.Between(2, 7); p > 0; --p) {
     made.running.push_back({random.Below(static_cast<int>(made.free.size())), random.Between(1, 4),
@@ -46,56 +35,20 @@ MovesCase MakeMovesCase(Random& random) {
   return made;
 }
 
-std::string DescribeMoves(const MovesCase& made) {
+std::string DescribeMoves(const MoveSetting& made) {
   std::string text = "free";
   for (const int free : made.free) absl::StrAppend(&text, " ", free);
   absl::StrAppend(&text, "; members");
   for (const int gpus : made.members) absl::StrAppend(&text, " ", gpus);
-  for (const MovesCase::Running& pod : made.running) {
-    absl::StrAppend(&text, "; ", pod.gpus, " on n", pod.node, pod.may_move ? "" : " stays");
+  for (const MoveSetting::Running& pod : made.running) {
+    absl::StrAppend(&text, "; ", pod.amount, " on n", pod.node, pod.may_move ? "" : " stays");
   }
   return text;
 }
 
-bool AllHaveAPlace(std::vector<int> gpus, std::vector<int>& free) {
-  if (gpus.empty()) return true;
-  const int next = gpus.back();
-  gpus.pop_back();
-  for (int& left : free) {
-    if (left < next) continue;
-    left -= next;
-    const bool all = AllHaveAPlace(gpus, free);
-    left += next;
-    if (all) return true;
-  }
-  return false;
-}
-
-// The least number of pods that have to move for the members to have a place; `most` + 1 if more.
-int FewestToMove(const MovesCase& made, int most) {
-  int fewest = most + 1;
-  for (uint32_t set = 0; set < (1u << made.running.size()); ++set) {
-    std::vector<int> gpus = made.members;
-    std::vector<int> free = made.free;
-    int moved = 0;
-    bool may = true;
-    for (size_t p = 0; p < made.running.size(); ++p) {
-      if ((set >> p & 1) == 0) continue;
-      may = may && made.running[p].may_move;
-      free[made.running[p].node] += made.running[p].gpus;
-      gpus.push_back(made.running[p].gpus);
-      ++moved;
-    }
-    if (!may || moved >= fewest) continue;
-    std::sort(gpus.begin(), gpus.end());
-    if (AllHaveAPlace(gpus, free)) fewest = moved;
-  }
-  return fewest;
-}
-
-Object MovablePod(const std::string& name, int owner, const MovesCase::Running& running,
+Object MovablePod(const std::string& name, int owner, const MoveSetting::Running& running,
                   bool is_new) {
-  const Object made = MakeGpuPod(name, running.gpus);
+  const Object made = MakeGpuPod(name, running.amount);
   auto pod = std::make_shared<api::Pod>(made.As<api::Pod>());
   if (running.may_move) {
     pod->mutable_metadata()->add_owner_references()->set_uid(absl::StrCat("owner-", owner));
@@ -121,13 +74,13 @@ profiles:
   ASSERT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
   for (int seed = 0; seed < 1500; ++seed) {
     Random random(seed);
-    const MovesCase made = MakeMovesCase(random);
+    const MoveSetting made = MakeMoveSetting(random);
     SCOPED_TRACE(absl::StrCat("seed ", seed, ": ", DescribeMoves(made)));
     std::vector<Object> objects;
     for (size_t n = 0; n < made.free.size(); ++n) {
       int gpus = made.free[n];
-      for (const MovesCase::Running& pod : made.running) {
-        if (pod.node == static_cast<int>(n)) gpus += pod.gpus;
+      for (const MoveSetting::Running& pod : made.running) {
+        if (pod.node == static_cast<int>(n)) gpus += pod.amount;
       }
       objects.push_back(MakeGpuNode(absl::StrCat("n", n), gpus));
     }
@@ -149,7 +102,7 @@ profiles:
     std::string why;
     for (const UnboundPod& pod : simulation->scheduler().Unbound()) why = pod.message;
     SCOPED_TRACE(why);
-    const int fewest = FewestToMove(made, kMostMoves);
+    const int fewest = FewestMoves(made, kMostMoves);
     const int moved = static_cast<int>(evicted.size());
     ASSERT_LE(moved, kMostMoves);
     if (fewest == 0 || fewest > kMostMoves) {
