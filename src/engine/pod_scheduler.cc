@@ -91,7 +91,8 @@ Status PodScheduler::Reserve(const AttemptRequest& request,
   fetched_ = 0;
   PrefetchAhead();
   Status reserved = request.framework->point_metrics().Measure(PointMetrics::Point::kReserve, [&] {
-    return request.framework->placement().RunReserve(placement.state, *pod, placement.node_name);
+    return request.framework->binding_points().RunReserve(placement.state, *pod,
+                                                          placement.node_name);
   });
   if (!reserved.ok()) {
     Undo(placement);
@@ -285,7 +286,7 @@ PodScheduler::PostFilterOutcome PodScheduler::RunPostFilter(const AttemptRequest
 
 Status PodScheduler::Permit(const Framework& framework, Binder::Member& member) {
   AssumedPod& placement = member.placement;
-  const PlacementRunner& runner = framework.placement();
+  const BindingRunner& runner = framework.binding_points();
   const PointMetrics& metrics = framework.point_metrics();
   PermitOutcome outcome = metrics.Measure(PointMetrics::Point::kPermit, [&] {
     return runner.RunPermit(placement.state, *placement.pod, placement.node_name);

@@ -12,9 +12,9 @@ namespace {
 
 using ::testing::ElementsAre;
 
-using PlacementRunnerTest = RunnerTest;
+using BindingRunnerTest = RunnerTest;
 
-TEST_F(PlacementRunnerTest, ReserveStopsAtTheFirstFailureAndUnreserveRunsBackwards) {
+TEST_F(BindingRunnerTest, ReserveStopsAtTheFirstFailureAndUnreserveRunsBackwards) {
   for (const char* name : {"A", "B", "C"}) Add<FakeReserve>(name);
   const auto framework = Build("multiPoint: A B C");
   EXPECT_TRUE(framework->placement().RunReserve(state_, *pod_, "n0").ok());
@@ -46,7 +46,7 @@ TEST_F(PlacementRunnerTest, ReserveStopsAtTheFirstFailureAndUnreserveRunsBackwar
   EXPECT_EQ(framework->fault_log().faults(), 2);
 }
 
-TEST_F(PlacementRunnerTest, Permit) {
+TEST_F(BindingRunnerTest, Permit) {
   const Status ok, wait = Status::Wait();
   const absl::Duration minute = absl::Minutes(1);
   const struct {
@@ -108,7 +108,7 @@ TEST_F(PlacementRunnerTest, Permit) {
   }
 }
 
-TEST_F(PlacementRunnerTest, PreBindPreFlight) {
+TEST_F(BindingRunnerTest, PreBindPreFlight) {
   const Status ok, skip = Status::Skip();
   const struct {
     absl::string_view what;
@@ -143,7 +143,7 @@ TEST_F(PlacementRunnerTest, PreBindPreFlight) {
   EXPECT_EQ(Build("")->placement().RunPreBindPreFlight(state_, *pod_, "n0").ToString(), "Skip");
 }
 
-TEST_F(PlacementRunnerTest, APreBindThatWaitsMustBePolled) {
+TEST_F(BindingRunnerTest, APreBindThatWaitsMustBePolled) {
   class Plugin final : public PreBindPlugin {
    public:
     Status PreBind(CycleState&, const PodInfo&, absl::string_view) override {
@@ -154,10 +154,10 @@ TEST_F(PlacementRunnerTest, APreBindThatWaitsMustBePolled) {
             "Error: PreBind waits, but the plugin has no PollPreBind");
 }
 
-TEST_F(PlacementRunnerTest, PreBindGoesOnWhereItWaits) {
+TEST_F(BindingRunnerTest, PreBindGoesOnWhereItWaits) {
   for (const char* plugin : {"A", "B", "C"}) Add<FakePreBind>(plugin);
   const auto framework = Build("multiPoint: A B C");
-  const PlacementRunner& runner = framework->placement();
+  const BindingRunner& runner = framework->placement();
   script("B").pre_bind = [] { return Status::Wait(); };
   EXPECT_EQ(runner.RunPreBind(state_, *pod_, "n0").ToString(), "Wait by B");
   script("B").poll_pre_bind = [] { return Status::Wait(); };
@@ -174,7 +174,7 @@ TEST_F(PlacementRunnerTest, PreBindGoesOnWhereItWaits) {
   EXPECT_THAT(log_, ElementsAre("C.PreBind"));
 }
 
-TEST_F(PlacementRunnerTest, PreBindStopsAtTheFirstFailure) {
+TEST_F(BindingRunnerTest, PreBindStopsAtTheFirstFailure) {
   Add<FakePreBind>("A");
   Add<FakePreBind>("B");
   const auto framework = Build("multiPoint: A B");
@@ -190,7 +190,7 @@ TEST_F(PlacementRunnerTest, PreBindStopsAtTheFirstFailure) {
   EXPECT_THAT(log_, ElementsAre("A.PreBind", "A.PreBind", "A.PreBind"));
 }
 
-TEST_F(PlacementRunnerTest, BindUntilOneDoesNotSkip) {
+TEST_F(BindingRunnerTest, BindUntilOneDoesNotSkip) {
   const Status ok, skip = Status::Skip();
   const struct {
     absl::string_view what;
@@ -225,7 +225,7 @@ TEST_F(PlacementRunnerTest, BindUntilOneDoesNotSkip) {
   }
 }
 
-TEST_F(PlacementRunnerTest, PostBindRunsAll) {
+TEST_F(BindingRunnerTest, PostBindRunsAll) {
   Add<FakePostBind>("A").post_bind = [] { throw std::runtime_error("boom"); };
   Add<FakePostBind>("B");
   const auto framework = Build("multiPoint: A B");
@@ -234,7 +234,7 @@ TEST_F(PlacementRunnerTest, PostBindRunsAll) {
   EXPECT_EQ(framework->fault_log().faults(), 1);
 }
 
-TEST_F(PlacementRunnerTest, FaultsAreCountedFromManyThreads) {
+TEST_F(BindingRunnerTest, FaultsAreCountedFromManyThreads) {
   struct Throws final : Plugin, BindPlugin {
     absl::string_view Name() const override { return "Throws"; }
     Status Bind(CycleState&, const PodInfo&, absl::string_view) override {
