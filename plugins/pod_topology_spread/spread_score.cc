@@ -128,9 +128,8 @@ BERTH_VECTOR_CLONES void NormalizeAll(int64_t* scores, size_t size) {
   }
 }
 
-// The scores by one constraint. False, and nothing done, if it is not one of those that are scored
-// faster together: where all nodes have the label, and domains are fewer than the nodes asked
-// about.
+// The scores by one constraint. False, and nothing done, where that is not faster: if a node has no
+// such label or, unless the constraint is over hosts, domains are more than the nodes asked about.
 bool ScoreByOne(const SpreadTerm& term, absl::Span<const NodeRow> rows,
                 absl::Span<int64_t> scores) {
   const LabelColumn& column = *term.column;
@@ -153,7 +152,7 @@ bool ScoreByOne(const SpreadTerm& term, absl::Span<const NodeRow> rows,
 
 Status PodTopologySpread::PreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                                    absl::Span<const NodeRow> feasible) {
-  Status status = FindShares(state, pod, nodes);
+  Status status = FindTerms(state, pod, nodes);
   if (!status.ok()) return status;
   SetFeasible(state, {.rows = feasible, .counts = {}});
   return status;
@@ -162,7 +161,7 @@ Status PodTopologySpread::PreScore(CycleState& state, const PodInfo& pod, const 
 std::optional<Status> PodTopologySpread::PreScoreDomains(CycleState& state, const PodInfo& pod,
                                                          const NodeTable& nodes,
                                                          std::vector<DomainSum>& sums) {
-  Status status = FindShares(state, pod, nodes);
+  Status status = FindTerms(state, pod, nodes);
   if (!status.ok()) return status;
   for (const SpreadTerm& term : state.Find(kScoreState)->terms) {
     // Two nodes of one host name are a domain, but score by their own pods; and nodes without the
@@ -176,8 +175,8 @@ std::optional<Status> PodTopologySpread::PreScoreDomains(CycleState& state, cons
 }
 
 // The constraints that score `pod`, and the pods that they count.
-Status PodTopologySpread::FindShares(CycleState& state, const PodInfo& pod,
-                                     const NodeTable& nodes) const {
+Status PodTopologySpread::FindTerms(CycleState& state, const PodInfo& pod,
+                                    const NodeTable& nodes) const {
   if (nodes.size() == 0) return Status::Skip();
   absl::StatusOr<SpreadConstraints> constraints =
       ConstraintsOf(pod, UnsatisfiableAction::kScheduleAnyway);

@@ -25,9 +25,9 @@ namespace berth {
 
 // Holds the plugins and the parts that run them, one part for each phase of a pod's way; what needs
 // no part of its own it runs itself. Belongs to the scheduling thread, except RunPreBind, RunBind
-// and RunPostBind of placement(), which the binding executor runs, and fault_log(). A plugin that
-// throws or returns a code that the point does not know becomes an Error status with the plugin's
-// name, and is counted (fault_log()).
+// and RunPostBind of binding_points(), which the binding executor runs, and fault_log(). A plugin
+// that throws or returns a code that the point does not know becomes an Error status with the
+// plugin's name, and is counted (fault_log()).
 class Framework {
  public:
   // Instantiates the profile's plugins and expands multiPoint. All problems, each with plugin and

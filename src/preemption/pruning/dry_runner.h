@@ -14,7 +14,8 @@ namespace berth {
 // Scheduling thread.
 class DryRunner {
  public:
-  // `cache` may be null: then nothing is kept, and the search does not yield.
+  // `cache` may be null: then nothing is kept, and the search does not yield between
+  // dry runs.
   DryRunner(Handle& handle, const PreemptionQuery& query, CachedResults* cache)
       : handle_(handle),
         query_(query),
