@@ -55,32 +55,39 @@ std::string ResourceOf(const Mappings& mappings, absl::string_view request) {
   return users.empty() ? "" : absl::StrCat(" (", absl::StrJoin(users, ", "), ")");
 }
 
-// "request driver/pool/a (memory 10Gi), driver/pool/b (admin access); other driver/pool/c": what a
-// claim gets or has.
+// What is special about a device that a claim gets: " (admin access)", " (memory 10Gi)" or "".
+std::string DetailsOf(const api::DeviceRequestAllocationResult& result) {
+  std::vector<std::string> details;
+  if (result.admin_access()) details.push_back("admin access");
+  for (const auto& [name, amount] : result.consumed_capacity()) {
+    details.push_back(absl::StrCat(name, " ", amount.string()));
+  }
+  absl::c_sort(details);
+  return details.empty() ? "" : absl::StrCat(" (", absl::StrJoin(details, ", "), ")");
+}
+
+// "request driver/pool/a, b (memory 10Gi); other driver/pool/c": what a claim gets or has.
 std::string ResultList(const api::AllocationResult& allocation,
                        const Mappings& mappings = nullptr) {
   const auto& results = allocation.devices().results();
   std::string text;
-  for (size_t i = 0; i < std::min<size_t>(results.size(), kMostNamed); ++i) {
-    const auto& result = results.Get(static_cast<int>(i));
-    const auto* const before = i == 0 ? nullptr : &results.Get(static_cast<int>(i) - 1);
-    if (before == nullptr || before->request() != result.request()) {
+  for (int i = 0; i < std::min<int>(results.size(), kMostNamed); ++i) {
+    const auto& result = results.Get(i);
+    const auto* const before = i == 0 ? nullptr : &results.Get(i - 1);
+    const bool is_next = before != nullptr && before->request() == result.request();
+    if (is_next) {
+      absl::StrAppend(&text, ", ");
+    } else {
       absl::StrAppend(&text, i == 0 ? "" : "; ", result.request(),
                       ResourceOf(mappings, result.request()), " ");
-    } else {
-      absl::StrAppend(&text, ", ");
     }
-    absl::StrAppend(&text, result.driver(), "/", result.pool(), "/", result.device());
-    std::vector<std::string> details;
-    if (result.admin_access()) details.push_back("admin access");
-    for (const auto& [name, amount] : result.consumed_capacity()) {
-      details.push_back(absl::StrCat(name, " ", amount.string()));
+    if (!is_next || before->driver() != result.driver() || before->pool() != result.pool()) {
+      absl::StrAppend(&text, result.driver(), "/", result.pool(), "/");
     }
-    absl::c_sort(details);
-    if (!details.empty()) absl::StrAppend(&text, " (", absl::StrJoin(details, ", "), ")");
+    absl::StrAppend(&text, result.device(), DetailsOf(result));
   }
-  if (static_cast<size_t>(results.size()) > kMostNamed) {
-    absl::StrAppend(&text, " and ", results.size() - kMostNamed, " more");
+  if (results.size() > static_cast<int>(kMostNamed)) {
+    absl::StrAppend(&text, " and ", results.size() - static_cast<int>(kMostNamed), " more");
   }
   return text;
 }
@@ -90,8 +97,9 @@ std::string WhyNone(const ExplainedRequest& request) {
   const bool are_there = !request.possible.empty() || !request.rejected.empty();
   if (!are_there) return "the node has no devices";
   if (request.wants_all) {
-    const bool some_missing = absl::c_any_of(
-        request.rejected, [](const RejectedDevices& rejected) { return rejected.is_selected; });
+    const bool some_missing = absl::c_any_of(request.rejected, [](const RejectedDevices& rejected) {
+      return rejected.reached == RejectedDevices::Reached::kFree;
+    });
     if (some_missing) return "asks for all devices that match, also those that it cannot have";
     if (request.possible.empty()) return "asks for all devices that match, and there are none";
     return absl::StrCat("asks for all devices that match: ", DeviceList(request.possible),
@@ -107,11 +115,15 @@ std::string WhyNone(const ExplainedRequest& request) {
                       "; constraints, shared counters or other requests leave too few of them");
 }
 
+// Those first that the request would like best.
 std::string RejectedList(const ExplainedRequest& request) {
-  return absl::StrJoin(request.rejected, "; ",
-                       [](std::string* out, const RejectedDevices& rejected) {
-                         absl::StrAppend(out, DeviceList(rejected.devices), ": ", rejected.reason);
-                       });
+  std::vector<RejectedDevices> rejected = request.rejected;
+  absl::c_stable_sort(rejected, [](const RejectedDevices& a, const RejectedDevices& b) {
+    return a.reached > b.reached;
+  });
+  return absl::StrJoin(rejected, "; ", [](std::string* out, const RejectedDevices& of_reason) {
+    absl::StrAppend(out, DeviceList(of_reason.devices), ": ", of_reason.reason);
+  });
 }
 
 // Of claims that have devices, or are about to.

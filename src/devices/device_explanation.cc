@@ -18,6 +18,7 @@
 namespace berth {
 namespace {
 
+using Reached = RejectedDevices::Reached;
 using Selectors = google::protobuf::RepeatedPtrField<api::DeviceSelector>;
 
 class Explainer {
@@ -33,11 +34,10 @@ class Explainer {
     for (const NodePool& pool : pools_) {
       for (const auto& slice : pool.slices) {
         for (const OfferedDevice& device : slice->devices()) {
-          bool is_selected = false;
-          std::optional<std::string> reason =
-              WhyNot(pool, requirement, selectors, device, is_selected);
+          Reached reached = Reached::kClass;
+          std::optional<std::string> reason = WhyNot(pool, requirement, selectors, device, reached);
           if (reason.has_value()) {
-            Add(device.id, *std::move(reason), is_selected, explained.rejected);
+            Add(device.id, *std::move(reason), reached, explained.rejected);
           } else {
             explained.possible.push_back(device.id);
           }
@@ -48,22 +48,22 @@ class Explainer {
   }
 
  private:
-  static void Add(const DeviceId& device, std::string reason, bool is_selected,
+  static void Add(const DeviceId& device, std::string reason, Reached reached,
                   std::vector<RejectedDevices>& rejected) {
     const auto known = absl::c_find_if(rejected, [&](const RejectedDevices& of_reason) {
-      return of_reason.reason == reason && of_reason.is_selected == is_selected;
+      return of_reason.reason == reason && of_reason.reached == reached;
     });
     if (known != rejected.end()) {
       known->devices.push_back(device);
     } else {
-      rejected.push_back({{device}, std::move(reason), is_selected});
+      rejected.push_back({{device}, std::move(reason), reached});
     }
   }
 
   // Selectors come first, also for devices in use: so one sees which devices would do.
   std::optional<std::string> WhyNot(const NodePool& pool, const DeviceRequirement& requirement,
                                     const Selectors& selectors, const OfferedDevice& device,
-                                    bool& is_selected) {
+                                    Reached& reached) {
     if (pool.incomplete) return "its pool is incomplete";
     if (pool.invalid) return "its pool is invalid";
     if (!device.slice->HasFor(device, node_name_, node_labels_)) return "for other nodes";
@@ -73,9 +73,10 @@ class Explainer {
           absl::StrCat(" of class ", requirement.device_class->metadata().name()), device);
       if (reason.has_value()) return reason;
     }
+    reached = Reached::kRequest;
     std::optional<std::string> reason = WhyUnselected(requirement.selectors, selectors, "", device);
     if (reason.has_value()) return reason;
-    is_selected = true;
+    reached = Reached::kFree;
     return WhyNotFree(pool, requirement, device);
   }
 
@@ -122,12 +123,10 @@ class Explainer {
     for (const auto& [name, amount] : *consumption) {
       if (HasLeft(message, used, {{name, amount}})) continue;
       const std::string& all = message.capacity().at(name).value().string();
-      const auto taken = used.find(name);
-      return absl::StrCat("not enough ", name, " is left: ",
-                          taken == used.end()
-                              ? "it has "
-                              : absl::StrCat(taken->second.ToString(), " are taken of "),
-                          all, ", and ", amount.ToString(), " would be taken");
+      Quantity left = Quantity::Parse(all).value_or(Quantity());
+      if (const auto taken = used.find(name); taken != used.end()) left.Subtract(taken->second);
+      return absl::StrCat(left.ToString(), " of ", all, " ", name, " is left, and it would take ",
+                          amount.ToString());
     }
     return std::nullopt;
   }

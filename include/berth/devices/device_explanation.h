@@ -19,7 +19,10 @@ struct RejectedDevices {
   std::vector<DeviceId> devices;  // in the order of the search
   // "in use", "selector #0 of class gpu: EXPRESSION", "its pool is incomplete" ...
   std::string reason;
-  bool is_selected = false;  // classes and selectors accept them: they are not free, or not offered
+  // How far they came: not past the class; past it, but not past the request's own selectors; past
+  // all of them, but they are not free, or not offered.
+  enum class Reached { kClass, kRequest, kFree };
+  Reached reached = Reached::kClass;
 };
 
 // The devices of a node, as a request, or one alternative of a prioritised list, sees them.

@@ -885,10 +885,12 @@ TEST(DynamicResourcesTest, ExplainsWhichDevicesAreTakenAndWhichSelectorRejectedW
   ASSERT_TRUE(taken.PreFilter(other).ok());
   ASSERT_TRUE(taken.plugin->Reserve(taken.state, *other, "n0").ok());
   EXPECT_THAT(explain(taken, PodOf({"c"})),
-              ElementsAre(absl::StrCat("ref-c/r cannot have: ", kOld, "; d/n0/x1: in use")));
+              ElementsAre("ref-c/r: asks for 1 device, and can have none",
+                          absl::StrCat("ref-c/r cannot have: d/n0/x1: in use; ", kOld)));
   World special(kGpuClass, SliceOf("n0", 1), kExtended);
   EXPECT_THAT(explain(special, PodWithGpus("1")),
-              ElementsAre("<extended-resources>: gets container-0-request-0 d/n0/x0",
+              ElementsAre("<extended-resources>: gets container-0-request-0 (vendor.com/gpu of c1) "
+                          "d/n0/x0",
                           "planned <extended-resources>: x0"));
 }
 
