@@ -89,6 +89,10 @@ Status ClaimReader::CheckClasses(const api::ResourceClaim& claim) const {
     } else if (request.first_available().empty()) {
       return Status::UnschedulableAndUnresolvable(absl::StrCat(
           "resource claim ", key, ", request ", request.name(), ": unknown request type"));
+    } else if (!devices_.inventory().features().prioritized_list) {
+      return Status::UnschedulableAndUnresolvable(
+          absl::StrCat("resource claim ", key, ", request ", request.name(),
+                       ": has subrequests, but the DRAPrioritizedList feature is disabled"));
     }
     for (const api::DeviceSubRequest& sub : request.first_available()) {
       Status status = check(sub.device_class_name(), absl::StrCat(request.name(), "/", sub.name()));

@@ -48,7 +48,7 @@ DynamicResources::DynamicResources(Handle& handle, const DynamicResourcesArgs& a
       classes_(args.Features().extended_resources ? handle.Shared<ExtendedResourceClasses>()
                                                   : nullptr),
       reader_(handle, *devices_, classes_, binding_timeout_),
-      allocations_(*devices_, args.filter_timeout, scoring_),
+      allocations_(*devices_, args.FilterTimeout(), scoring_),
       gang_(*devices_),
       verdicts_(handle, allocations_, gang_, scoring_, preempts_),
       preemption_(handle, *devices_, reader_, preempts_),

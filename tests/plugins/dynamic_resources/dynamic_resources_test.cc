@@ -687,6 +687,57 @@ TEST(DynamicResourcesTest, Args) {
               HasSubstr("needs DRAResourceClaimDeviceStatus, which is off"));
   EXPECT_THAT(ArgsError<DynamicResourcesArgs>("{featureGates: {DRA: true}}"),
               HasSubstr("no such feature gate; there are DRAAdminAccess, "));
+  EXPECT_EQ(
+      ArgsError<DynamicResourcesArgs>(
+          "{featureGates: {DynamicResourceAllocation: true, DRASchedulerFilterTimeout: true}, "
+          "filterTimeout: 1s}"),
+      "");
+  EXPECT_THAT(ArgsError<DynamicResourcesArgs>("{featureGates: {DynamicResourceAllocation: false}}"),
+              HasSubstr("cannot be set to false: it is locked to true"));
+  EXPECT_EQ(ArgsError<DynamicResourcesArgs>("{featureGates: {DRASchedulerFilterTimeout: false}}"),
+            "");
+  EXPECT_THAT(
+      ArgsError<DynamicResourcesArgs>(
+          "{featureGates: {DRASchedulerFilterTimeout: false}, filterTimeout: 1s}"),
+      HasSubstr("filterTimeout: Forbidden: DRASchedulerFilterTimeout feature gate is disabled"));
+}
+
+TEST(DynamicResourcesTest, TheFilterTimeoutHasADefaultAndAGate) {
+  EXPECT_EQ(DynamicResourcesArgs().FilterTimeout(), absl::Seconds(10));
+  DynamicResourcesArgs args;
+  args.filter_timeout = absl::Seconds(2);
+  EXPECT_EQ(args.FilterTimeout(), absl::Seconds(2));
+  args.filter_timeout.reset();
+  args.feature_gates["DRASchedulerFilterTimeout"] = false;
+  EXPECT_EQ(args.FilterTimeout(), absl::ZeroDuration());
+}
+
+// As kube-scheduler v1.35 dynamicresources.go PreFilter: before any node is looked at.
+TEST(DynamicResourcesTest, ListsNeedTheirGate) {
+  World world(ClaimOf("c", kList), SliceOf("n0", 2), "{featureGates: {DRAPrioritizedList: false}}");
+  EXPECT_EQ(world.PreFilter(PodOf({"c"})),
+            Unresolvable("resource claim default/c, request r: has subrequests, but the "
+                         "DRAPrioritizedList feature is disabled"));
+}
+
+// The allocator of 1.35 that knows binding conditions refuses them; the others do not look.
+TEST(DynamicResourcesTest, CapacityRequestsWithoutTheirGate) {
+  const std::string claims =
+      ClaimOf("c",
+              "requests: [{name: r, exactly: {deviceClassName: any, capacity: {requests: "
+              "{memory: 1Gi}}}}]") +
+      ClaimOf("e",
+              "requests: [{name: r, firstAvailable: [{name: s, deviceClassName: any, capacity: "
+              "{requests: {memory: 1Gi}}}]}]");
+  World ignored(claims, SliceOf("n0", 2));
+  EXPECT_TRUE(RunFilter(*ignored.plugin, PodOf({"c"}), ignored.handle.nodes().node(0)).ok());
+  World refused(claims, SliceOf("n0", 2), "{featureGates: {DRADeviceBindingConditions: true}}");
+  EXPECT_EQ(RunFilter(*refused.plugin, PodOf({"c"}), refused.handle.nodes().node(0)),
+            Status::Error("claim default/c, request r: has capacity requests, but the "
+                          "DRAConsumableCapacity feature is disabled"));
+  EXPECT_EQ(RunFilter(*refused.plugin, PodOf({"e"}), refused.handle.nodes().node(0)),
+            Status::Error("claim default/e, subrequest s: has capacity requests, but the "
+                          "DRAConsumableCapacity feature is disabled"));
 }
 
 // --- DRAExtendedResource ---
