@@ -732,10 +732,12 @@ TEST(DynamicResourcesTest, CapacityRequestsWithoutTheirGate) {
   World ignored(claims, SliceOf("n0", 2));
   EXPECT_TRUE(RunFilter(*ignored.plugin, PodOf({"c"}), ignored.handle.nodes().node(0)).ok());
   World refused(claims, SliceOf("n0", 2), "{featureGates: {DRADeviceBindingConditions: true}}");
-  EXPECT_EQ(RunFilter(*refused.plugin, PodOf({"c"}), refused.handle.nodes().node(0)),
+  ASSERT_TRUE(refused.PreFilter(PodOf({"c"})).ok());
+  EXPECT_EQ(refused.Filter(PodOf({"c"}), 0),
             Status::Error("claim default/c, request r: has capacity requests, but the "
                           "DRAConsumableCapacity feature is disabled"));
-  EXPECT_EQ(RunFilter(*refused.plugin, PodOf({"e"}), refused.handle.nodes().node(0)),
+  ASSERT_TRUE(refused.PreFilter(PodOf({"e"})).ok());
+  EXPECT_EQ(refused.Filter(PodOf({"e"}), 0),
             Status::Error("claim default/e, subrequest s: has capacity requests, but the "
                           "DRAConsumableCapacity feature is disabled"));
 }
