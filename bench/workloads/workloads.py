@@ -471,8 +471,10 @@ def claims_of_classes(size, rng):
     same_numa = [{"requests": ["gpu"], "matchAttribute": f"{DEVICE_DRIVER}/numa"}]
     for i in range(24):
         gpus = rng.randint(1, 2)
-        selector = rng.choice(["", at_least(rng.randrange(10, 80)), numa + str(rng.randrange(2))])
-        request = {"exactly": devices_of(rng.choice(["small", "large", DEVICE_DRIVER]), gpus, selector)}
+        wanted = rng.choice(["small", "large", DEVICE_DRIVER])
+        gib = rng.randrange(10, 40 if wanted == "small" else 80)
+        selector = rng.choice(["", at_least(gib), numa + str(rng.randrange(2))])
+        request = {"exactly": devices_of(wanted, gpus, selector)}
         if i % 4 == 0:
             request = {"firstAvailable": [{"name": "first", **devices_of("large", 2, selector)},
                                           {"name": "second", **devices_of("small", 1)}]}
