@@ -36,8 +36,8 @@ TIME, FAULTS = "goes by simulated time", "faults are injected"
 COUNTERS = "expects counters, or what explains waiting, and nothing else"
 STEPS = {"at": TIME, "runTime": TIME, "failNode": TIME, "restoreNode": TIME, "loseNode": TIME, "failBinds": FAULTS, "slowBinds": FAULTS,
          "conflict": FAULTS, "bind": FAULTS, "relist": FAULTS, "restart": FAULTS, "faults": FAULTS}
-# Not visible from outside.
-UNSEEN = {"attempts", "bindings", "refusedBindings", "counters", "waitingFor"}
+# Not visible from outside, or in an order that a server does not keep.
+UNSEEN = {"attempts", "bindings", "devices", "refusedBindings", "counters", "waitingFor"}
 LEFT_OUT = {
     "spread_action_unknown": "has what no server takes",
     "koordinator_label": "has what no server takes",  # a kind of another group, and only a label of it
