@@ -388,7 +388,47 @@ absl::Status KubernetesCluster::Edit(const ObjectEdit& edit) {
   return edited;
 }
 
+// For a patch the server turns the object into JSON and back, which may write a driver's parameters
+// with other spaces. Of a claim these cannot be changed, and so it would refuse any patch.
 absl::Status KubernetesCluster::EditOnce(const ObjectEdit& edit) {
+  if (edit.object->kind() == Kind::kResourceClaim) {
+    if (std::optional<absl::Status> put = PutEdited(edit)) return *std::move(put);
+  }
+  return PatchEdited(edit);
+}
+
+std::optional<absl::Status> KubernetesCluster::PutEdited(const ObjectEdit& edit) {
+  const Kind kind = edit.object->kind();
+  if (!absl::StrContains(accept_, kProtobufType)) return std::nullopt;
+  const absl::StatusOr<ApiResponse> answer =
+      Call({.target = ObjectPath(*edit.object), .accept = accept_});
+  if (!answer.ok()) return answer.status();
+  if (!IsProtobuf(answer->content_type)) return std::nullopt;
+  const absl::StatusOr<Enveloped> envelope = OpenEnvelope(answer->body);
+  if (!envelope.ok()) return absl::DataLossError(envelope.status().message());
+  const std::shared_ptr<google::protobuf::Message> message = NewMessage(kind);
+  if (!message->ParseFromString(envelope->raw)) {  // with the fields that are not known here
+    return absl::DataLossError("the protobuf form of the API server's answer is broken");
+  }
+  const api::ObjectMeta& metadata = ObjectMetaOf(kind, *message);
+  if (edit.object->has_uid() && metadata.uid() != edit.object->uid()) {
+    return absl::NotFoundError(absl::StrCat(KindName(kind), " ", metadata.namespace_(), "/",
+                                            metadata.name(), " is another one, with the uid ",
+                                            metadata.uid()));
+  }
+  absl::Status edited = edit.edit(*message);
+  if (!edited.ok()) return edited;
+  const std::string body = message->SerializeAsString();
+  if (body == envelope->raw) return absl::OkStatus();
+  return Call({.method = "PUT",
+               .target = PathOf(*edit.object, edit.part),
+               .accept = accept_,
+               .content_type = kProtobufType,
+               .body = Envelope(envelope->api_version, envelope->kind, body)})
+      .status();
+}
+
+absl::Status KubernetesCluster::PatchEdited(const ObjectEdit& edit) {
   const absl::StatusOr<Object> current = ReadBy(client_, *edit.object);
   if (!current.ok()) return current.status();
   const std::shared_ptr<google::protobuf::Message> before = Copy(*current);

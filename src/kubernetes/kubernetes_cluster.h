@@ -84,6 +84,10 @@ class KubernetesCluster final : public Cluster {
   absl::Status ResolveConflict(const PodBinding& binding, const absl::Status& conflict);
   absl::Status UpdateBy(ApiClient& client, const ObjectUpdate& update);
   absl::Status EditOnce(const ObjectEdit& edit);
+  absl::Status PatchEdited(const ObjectEdit& edit);
+  // The whole object goes back as it was read. Absent if the server does not speak protobuf: then
+  // fields that are not known here would be lost.
+  std::optional<absl::Status> PutEdited(const ObjectEdit& edit);
   GroupStatuses::Server StatusServer(const KubernetesClusterOptions& options);
   absl::StatusOr<std::vector<Object>> ListEnded(const Identity* group, const std::string& version);
   EventSubject SubjectOf(const IdentityPtr& who) const;

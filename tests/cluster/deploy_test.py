@@ -39,6 +39,8 @@ ABSENT = {("scheduling.berth.dev", "clusterquotas", "get"), ("scheduling.berth.d
                                                             ("scheduling.koordinator.sh", "clusternetworktopologies"))
             for verb in ("list", "watch")),
           *(("resource.k8s.io", "devicetaintrules", verb) for verb in ("list", "watch")),
+          # Claims are patched for clients that do not speak protobuf.
+          *(("resource.k8s.io", resource, "patch") for resource in ("resourceclaims", "resourceclaims/status")),
           # The server of this test drops extendedResourceName, so that no pod gets devices that way.
           *(("resource.k8s.io", "resourceclaims", verb) for verb in ("create", "delete")),
           *((group, resource, verb) for group in ("scheduling.k8s.io", "scheduling.volcano.sh")

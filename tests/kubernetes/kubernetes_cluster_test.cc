@@ -502,6 +502,52 @@ TEST_F(DeleteTest, AnotherObjectOfThatNameStays) {
   EXPECT_TRUE(absl::IsNotFound(cluster().Delete(claim)));
 }
 
+// --- Edit ----------------------------------------------------------------------------------------
+
+// The server compares what cannot be changed byte by byte: a driver's parameters with their spaces.
+TEST_F(KubernetesClusterTest, AnEditedClaimGoesBackAsItWasRead) {
+  const std::string path = absl::StrCat(kClaims, "/p-gpu-x7k9m");
+  api::ResourceClaim claim = SpecialClaim().As<api::ResourceClaim>();
+  claim.mutable_metadata()->set_uid("uid-2");
+  claim.mutable_metadata()->set_resource_version("9");
+  const std::string parameters = R"({"kind": "GpuConfig", "apiVersion":"gpu.example.com/v1" })";
+  claim.mutable_spec()
+      ->mutable_devices()
+      ->add_config()
+      ->mutable_device_configuration()
+      ->mutable_opaque()
+      ->mutable_parameters()
+      ->set_raw(parameters);
+  claim.mutable_spec()
+      ->GetReflection()
+      ->MutableUnknownFields(claim.mutable_spec())
+      ->AddVarint(999, 7);
+  server_.On(absl::StrCat("GET ", path),
+             {{.body = Envelope("resource.k8s.io/v1", "ResourceClaim", claim.SerializeAsString()),
+               .content_type = kProtobufType}});
+  server_.On(absl::StrCat("PUT ", path), {Refusal(409, "Conflict"), {}});
+  const auto add_finalizer = [](google::protobuf::Message& latest) {
+    static_cast<api::ResourceClaim&>(latest).mutable_metadata()->add_finalizers("in-use");
+    return absl::OkStatus();
+  };
+  const auto edit = [&](absl::string_view uid) {
+    return cluster().Edit(
+        {.object = std::make_shared<Identity>(Kind::kResourceClaim, "default", "p-gpu-x7k9m", uid),
+         .part = ObjectUpdate::Part::kAllButStatus,
+         .edit = add_finalizer});
+  };
+  ASSERT_TRUE(edit("uid-2").ok());  // at the second try
+  claim.mutable_metadata()->add_finalizers("in-use");
+  const TestRequest request = server_.Last(absl::StrCat("PUT ", path));
+  EXPECT_EQ(request.headers.at("content-type"), kProtobufType);
+  const absl::StatusOr<Enveloped> sent = OpenEnvelope(request.body);
+  ASSERT_TRUE(sent.ok());
+  EXPECT_EQ(sent->api_version, "resource.k8s.io/v1");
+  EXPECT_EQ(sent->kind, "ResourceClaim");
+  EXPECT_EQ(sent->raw, claim.SerializeAsString());
+  EXPECT_TRUE(absl::IsNotFound(edit("uid-3")));
+}
+
 // --- Statuses of groups --------------------------------------------------------------------------
 
 // Delivers nothing further.
