@@ -374,7 +374,13 @@ def fits_no_shape(app, name, rng):
     return pod(name, requests=requests_of("100m", f"{400 + rng.randrange(50)}Gi"), priority=priority, limited=False)
 
 
-def mixed(different=False, rejected=0):
+def spread_over_hosts(app):
+    """What a pod of the application has if that is the one way in which they spread: softly, as few on a host as can be."""
+    return {"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": HOST, "whenUnsatisfiable": "ScheduleAnyway",
+                                           "labelSelector": {"matchLabels": app["labels"]}}]}
+
+
+def mixed(different=False, rejected=0, over_hosts=False):
     """A workload of `groups` applications whose pods come in random order, and `rejected` of them that fit nowhere."""
     def objects(size, rng):
         yield namespace("default")
@@ -385,8 +391,10 @@ def mixed(different=False, rejected=0):
         in_vain = set(rng.sample(range(size.pods), int(size.pods * rejected)))
         for i, name in enumerate(numbered("pod", size.pods)):
             app = rng.choice(apps)
-            yield fits_no_shape(app, name, rng) if i in in_vain else pod_of(app, name, rng if different else None)
+            more = spread_over_hosts(app) if over_hosts else {}
+            yield fits_no_shape(app, name, rng) if i in in_vain else pod_of(app, name, rng if different else None, **more)
     objects.__doc__ = ("Many applications in random order" + (", requests all different" if different else "")
+                       + (", all spread softly over hosts" if over_hosts else "")
                        + (f", {rejected:.0%} fit nowhere" if rejected else ""))
     return objects
 
@@ -720,6 +728,7 @@ WORKLOADS = {
     "mixed-400": Workload(mixed(), Size(5000, 10000, 10000, 400), "default"),
     "mixed-4000": Workload(mixed(), Size(5000, 10000, 10000, 4000), "default"),
     "mixed-requests": Workload(mixed(different=True), Size(5000, 10000, 10000, 4000), "default"),
+    "mixed-hosts": Workload(mixed(different=True, over_hosts=True), Size(5000, 10000, 10000, 4000), "default"),
     "mixed-large": Workload(mixed(), Size(15000, 10000, 150000, 4000), "default"),
     "mixed-rejected": Workload(mixed(rejected=1 / 6), Size(5000, 12000, 10000, 400), "default"),
     "mixed-preempting": Workload(mixed_preempting, Size(1000, 1000, 0, 400), "default"),

@@ -27,7 +27,7 @@ struct SpreadTerm {
   // The domains of nodes without the label, and of those where it is empty, if there may be both:
   // Go's maps do not tell them apart.
   std::optional<std::pair<uint32_t, uint32_t>> none_and_empty;
-  double weight = 0;  // of each matching pod
+  double weight = 1;  // of each matching pod; known when the feasible nodes are
   double base = 0;    // of no pod
 
   double Of(int64_t pods) const { return static_cast<double>(pods) * weight + base; }
@@ -97,6 +97,17 @@ int CountNodes(const EquivalentNodes& feasible, const SpreadScoreState& s) {
     if (!s.Ignores(feasible.rows[i])) nodes += feasible.count(i);
   }
   return nodes;
+}
+
+// Whether the one constraint, over hosts, comes to the same points at any weight: no host has a
+// matching pod, or each at most one and none allowed before it counts; those with a pod get
+// nothing then if there are others.
+bool WeighsNothing(const SpreadScoreState& s) {
+  if (s.shares.size() != 1 || s.ignores_some || !s.shares.front().by_host) return false;
+  const SpreadShares& shares = s.shares.front();
+  int64_t most = 0;
+  for (const int64_t pods : shares.counts) most = std::max(most, pods);
+  return most == 0 || (most == 1 && shares.base == 0);
 }
 
 // Scores, none of them negative, and what becomes of one of them.
@@ -218,6 +229,7 @@ void PodTopologySpread::SetFeasible(CycleState& state, const EquivalentNodes& fe
 // Hosts weigh by how many are scored. A node that is not scored must not stand for its domain.
 DomainScorer::Feasible PodTopologySpread::ScoresDependOn(const CycleState& state) const {
   const SpreadScoreState* const s = state.Find(kScoreState);
+  if (s != nullptr && WeighsNothing(*s)) return Feasible::kNothing;
   const bool on_nodes = s == nullptr || s->ignores_some ||
                         absl::c_any_of(s->terms, [](const auto& of) { return of.by_host; });
   return on_nodes ? Feasible::kNodes : Feasible::kDomains;

@@ -142,6 +142,8 @@ class Evaluation {
   int left_out() const { return left_out_; }
   // How many pods had one score on all rows.
   int uniform() const { return uniform_; }
+  // How many pods had points without SetFeasible().
+  int without_feasible() const { return without_feasible_; }
   // For how many rows another one scored.
   int stood_for() const { return stood_for_; }
 
@@ -319,6 +321,9 @@ class Evaluation {
     if (!said.has_value()) return;
     ASSERT_EQ(CodeName(said->code()), opinion.pre_score);
     if (!said->ok()) return;
+    if (plugin.ScoresDependOn(own) == DomainScorer::Feasible::kNothing) {
+      ScoreWithoutFeasible(plugin, own, pod);
+    }
     const bool by_sums = random_.Percent(50);
     std::map<std::vector<int64_t>, std::vector<NodeRow>> classes;
     for (const NodeRow row : stage_.rows)
@@ -346,6 +351,26 @@ class Evaluation {
       }
       ++i;
     }
+  }
+
+  // Points are the same whether or not SetFeasible() was called. `own` is as PreScoreDomains() left
+  // it.
+  void ScoreWithoutFeasible(DomainScorer& plugin, const CycleState& own, const PodInfo& pod) {
+    const std::vector<NodeRow> rows = SomeRows();
+    if (rows.empty()) return;
+    std::vector<int64_t> points[2];
+    for (const bool is_told : {false, true}) {
+      CycleState state = own.Clone();
+      if (is_told) plugin.SetFeasible(state, {rows, {}, nullptr});
+      std::vector<int64_t>& scores = points[is_told ? 1 : 0];
+      scores.resize(rows.size());
+      const absl::Status status = stage_.As<ScorePlugin>()->ScoreNodes(
+          state, pod, stage_.handle.nodes(), rows, absl::MakeSpan(scores));
+      ASSERT_TRUE(status.ok()) << status;
+      Normalize(state, pod, rows, scores);
+    }
+    EXPECT_EQ(points[0], points[1]) << "pod " << pod.key();
+    ++without_feasible_;
   }
 
   // `by_sums`: also where domains have several nodes.
@@ -381,7 +406,7 @@ class Evaluation {
   const Stage& stage_;
   Random& random_;
   int shared_reasons_ = 0;
-  int stood_for_ = 0, left_out_ = 0, uniform_ = 0;
+  int stood_for_ = 0, left_out_ = 0, uniform_ = 0, without_feasible_ = 0;
   std::map<uint8_t, std::string> meanings_;  // of what a DomainFilter says
 };
 
@@ -400,7 +425,7 @@ void ForEveryPlugin(Test test, int seeds = kSeeds) {
 }
 
 TEST(EveryPluginTest, BatchFormsAgreeWithPerNodeForms) {
-  int shared_reasons = 0, stood_for = 0, left_out = 0, uniform = 0;
+  int shared_reasons = 0, stood_for = 0, left_out = 0, uniform = 0, without_feasible = 0;
   ForEveryPlugin([&](const PluginRegistration& registration, const std::string& yaml, int seed) {
     Random random(seed);
     Stage stage(registration, yaml, MakeRandomCluster(random, kMaxNodes));
@@ -412,11 +437,13 @@ TEST(EveryPluginTest, BatchFormsAgreeWithPerNodeForms) {
     stood_for += evaluation.stood_for();
     left_out += evaluation.left_out();
     uniform += evaluation.uniform();
+    without_feasible += evaluation.without_feasible();
   });
   EXPECT_GT(shared_reasons, 1000);
   EXPECT_GT(stood_for, 300);
   EXPECT_GT(left_out, 300);
   EXPECT_GT(uniform, 100);
+  EXPECT_GT(without_feasible, 50);
 }
 
 // The batch form after the table followed changes of its nodes.

@@ -82,10 +82,10 @@ class DomainScorer {
   // those that one row stands for are not distinguished by any of the sums. `feasible` is valid for
   // the call. Not called if nothing is to be scored.
   virtual void SetFeasible(CycleState& /*state*/, const EquivalentNodes& /*feasible*/) {}
-  // What the raw scores of a pod depend on of the feasible nodes, after PreScoreDomains(). Unless
-  // that is kNodes, nodes may be scored that the filters reject; with kDomains, SetFeasible() is
-  // called before with some feasible nodes, at least one in each domain of the columns that has
-  // any.
+  // What the scores of a pod depend on of the feasible nodes, after PreScoreDomains(), beside the
+  // lowest and the highest raw score. Unless that is kNodes, nodes may be scored that filters
+  // reject; with kDomains, SetFeasible() is called before with some feasible nodes, at least one in
+  // each domain of the columns that has any; with kNothing it may not be called.
   enum class Feasible { kNothing, kDomains, kNodes };
   virtual Feasible ScoresDependOn(const CycleState& /*state*/) const { return Feasible::kNodes; }
 };

@@ -138,11 +138,31 @@ TEST(ScoreFirstSearch, FindsWhatTheFullEvaluatorFinds) {
   EXPECT_GT(found * 4, asked) << "hardly any node was found";
 }
 
-TEST_F(ScoreFirstSearchTest, SpreadOverHostsNeedsAllFeasibleNodes) {
-  AddNodes(20, "2");
-  EXPECT_EQ(Find(MakePod().Label("a", "b").SpreadConstraint(
-                1, "kubernetes.io/hostname", UnsatisfiableAction::kScheduleAnyway, {{"a", "b"}})),
-            "");
+// It counts them, unless a pod more on a host means the same however many they are.
+TEST_F(ScoreFirstSearchTest, SpreadOverHostsNeedsAllFeasibleNodesIfSomeHaveSeveralPods) {
+  for (int i = 0; i < 20; ++i) {
+    const std::string name = absl::StrCat("node-", i);
+    world_.Set(Node(name, "2").Label("kubernetes.io/hostname", name).Object());
+  }
+  int pods = 0;
+  const auto run = [&](absl::string_view node) {
+    world_.Set(
+        MakePod().Name(absl::StrCat("run-", pods++)).Label("a", "b").NodeName(node).Object());
+  };
+  const auto find = [&](int max_skew) {
+    return Find(MakePod().Label("a", "b").SpreadConstraint(
+        max_skew, "kubernetes.io/hostname", UnsatisfiableAction::kScheduleAnyway, {{"a", "b"}}));
+  };
+  EXPECT_EQ(find(1), "node-0");
+  EXPECT_EQ(find(3), "node-0");
+  run("node-0");
+  run("node-1");
+  EXPECT_EQ(find(1), "node-2");
+  EXPECT_EQ(find(3), "");
+  run("node-1");
+  EXPECT_EQ(find(1), "");
+  for (int i = 0; i < 20; ++i) world_.Set(Node(absl::StrCat("node-", i), "2").Object());
+  EXPECT_EQ(find(1), "") << "nodes without the label are not scored";
 }
 
 // Zone a has no pod, but no feasible node either; of the others b has fewer.

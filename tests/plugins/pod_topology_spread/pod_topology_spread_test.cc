@@ -212,6 +212,52 @@ TEST(PodTopologySpreadTest, Score) {
   }
 }
 
+// Over hosts, of which some have pods; then any hosts may turn out to be feasible.
+TEST(PodTopologySpreadTest, PointsByHostsDependOnTheFeasibleOnlyIfItSaysSo) {
+  int depend = 0, do_not = 0;
+  for (uint64_t seed = 1; seed <= 400; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    Random random(seed);
+    const int most = random.Below(3);  // pods of a host
+    std::vector<NodeAndPods> hosts;
+    for (int i = random.Between(2, 20); i > 0; --i) {
+      hosts.push_back({MakeNode().Label("kubernetes.io/hostname", absl::StrCat("h", i)),
+                       Webs(random.Between(0, most))});
+    }
+    FakeHandle handle(Numbered(hosts));
+    const NodeTable& nodes = handle.nodes();
+    const auto plugin = MakePlugin<PodTopologySpread, PodTopologySpreadArgs>(handle);
+    const PodPtr pod = Web()
+                           .Name("p")
+                           .SpreadConstraint(random.Between(1, 3), "kubernetes.io/hostname", kSoft,
+                                             {{"app", "web"}})
+                           .Obj();
+    CycleState state;
+    std::vector<DomainSum> sums;
+    ASSERT_TRUE(plugin->PreScoreDomains(state, *pod, nodes, sums)->ok());
+    if (plugin->ScoresDependOn(state) != DomainScorer::Feasible::kNothing) {
+      ++depend;
+      continue;
+    }
+    ++do_not;
+    std::vector<NodeRow> feasible;
+    for (NodeRow row = 0; row < nodes.size(); ++row) {
+      if (row == 0 || random.Percent(60)) feasible.push_back(row);
+    }
+    const auto points = [&] {
+      std::vector<int64_t> scores(feasible.size());
+      EXPECT_TRUE(plugin->ScoreNodes(state, *pod, nodes, feasible, absl::MakeSpan(scores)).ok());
+      EXPECT_TRUE(plugin->NormalizeScores(state, *pod, feasible, absl::MakeSpan(scores)).ok());
+      return scores;
+    };
+    const std::vector<int64_t> without = points();
+    plugin->SetFeasible(state, {.rows = feasible, .counts = {}});
+    EXPECT_EQ(without, points());
+  }
+  EXPECT_GT(depend, 50);
+  EXPECT_GT(do_not, 50);
+}
+
 Object WebService() {
   auto service = std::make_shared<api::Service>();
   service->mutable_metadata()->set_name("web");
