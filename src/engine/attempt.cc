@@ -102,11 +102,13 @@ void DescribeGroup(const GroupPlugin& plugin, const Groups& groups, AttemptReque
 Status WhyGroupFailed(const AttemptRequest& request, const GroupMembers& group,
                       const AttemptResult& result) {
   const PodFailure& cause = result.failed.front();
+  std::string text = cause.message;
+  for (const std::string* const finding : {&result.finding, &result.moves_finding}) {
+    if (!finding->empty()) absl::StrAppend(&text, " ", *finding);
+  }
   Status why = request.framework->plugins().group->GroupUnschedulable(
       group, group.counts().running + result.most_placed,
-      Status::Make(cause.status.code(),
-                   {result.finding.empty() ? cause.message
-                                           : absl::StrCat(cause.message, " ", result.finding)}));
+      Status::Make(cause.status.code(), {std::move(text)}));
   why.SetPlugin(cause.status.plugin_symbol());
   return why;
 }

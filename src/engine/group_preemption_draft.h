@@ -119,6 +119,7 @@ class GroupPreemption::Draft {
   void SortRuns(RunOrder order);
   void ListMembers();
   bool IsNominatedTo(const PodInfo& pod, const NodePlacement* placement) const;
+  SharedDomains domains_;
   std::vector<Run> runs_;                            // in the order in which they are tried
   const std::vector<MemberRun>* in_runs_ = nullptr;  // if they have placements of their own
   std::vector<PodPtr> order_;

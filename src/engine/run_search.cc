@@ -43,8 +43,13 @@ class RunSearch {
     for (const NodePlacement* const placement : PlacementsByRoom(runs_[i], rooms_[i])) {
       if (++steps_ > request_.group_search_steps) undecided_ = true;
       if (undecided_) return false;
+      if (!domains_.Allow(runs_[i], placement)) continue;
       const Transaction::Savepoint before = transaction_.Save();
-      if (PlaceRun(i, *placement) && PlaceFrom(i + 1)) return true;
+      if (PlaceRun(i, *placement)) {
+        domains_.Enter(runs_[i], placement);
+        if (PlaceFrom(i + 1)) return true;
+        domains_.Leave(runs_[i]);
+      }
       transaction_.RollBackTo(before);
       if (undecided_) return false;
     }
@@ -91,6 +96,7 @@ class RunSearch {
   Transaction transaction_;
   std::vector<size_t> left_;  // pods from each run on
   std::vector<RunRoom> rooms_;
+  SharedDomains domains_;
   int64_t steps_ = 0;
   bool undecided_ = false;
 };
