@@ -795,6 +795,7 @@ WORKLOADS = {
     "gang-contended-interleaved": Workload(gangs(1.5, interleaved=True), Size(1000, 0, 0), "coscheduling"),
     "gang-contended-minresources": Workload(gangs(1.5, min_resources=True), Size(1000, 0, 0), "coscheduling"),
     # KAI's shapes: docs/performance.md says what they come to.
+    "fill-4000": Workload(equal_gangs(1), Size(500, 0, 0, 4000), "coscheduling"),
     "gang-512": Workload(equal_gangs(512), Size(500, 0, 0, 1), "coscheduling"),
     "gang-too-large": Workload(equal_gangs(512), Size(63, 0, 0, 1), "coscheduling"),
     "gang-no-room": Workload(equal_gangs(512, gpus_taken=7), Size(500, 0, 0, 1), "coscheduling"),

@@ -145,11 +145,12 @@ void FailEveryMember(const AttemptRequest& request, const GroupMembers& group,
     reserved->reserved_from = result.reserved_from;
     waiting = std::move(reserved);
   }
+  absl::flat_hash_map<const PodInfo*, size_t> known;
+  for (size_t i = 0; i < result.failed.size(); ++i) known.emplace(result.failed[i].pod.get(), i);
   for (const auto& pod : request.pods) {
-    const auto failed = std::find_if(result.failed.begin(), result.failed.end(),
-                                     [&](const PodFailure& f) { return f.pod == pod; });
-    PodFailure& told =
-        failed != result.failed.end() ? *failed : result.failed.emplace_back(PodFailure{pod});
+    const auto failed = known.find(pod.get());
+    PodFailure& told = failed != known.end() ? result.failed[failed->second]
+                                             : result.failed.emplace_back(PodFailure{pod});
     told.status = why;
     told.message = why.message();
     told.waiting = waiting;

@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "engine/group_preemption.h"
+#include "engine/group_shortage.h"
 #include "engine/member_runs.h"
 #include "engine/run_room.h"
 
@@ -137,6 +138,7 @@ class GroupPreemption::Draft {
   std::vector<Victim> victims_;
   // Where members were that are taken back while victims are spared by moving them.
   std::vector<std::pair<PodPtr, Symbol>> places_;
+  std::optional<ShortageWatch> shortage_;  // while victims are spared by moving them
   bool evicts_ = false;
   bool gives_up_ = false;
   absl::Time retry_at_ = absl::InfiniteFuture();

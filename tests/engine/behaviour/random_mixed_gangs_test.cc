@@ -238,7 +238,7 @@ struct MixedResult {
   bool Starts(const MixedGang& gang) const { return node_of.contains(gang.members.front().name); }
 };
 
-MixedResult Run(const MixedCase& made) {
+MixedResult RunMixed(const MixedCase& made) {
   auto simulation = Simulation::Create({.configuration = GangConfiguration(),
                                         .registry = &Builtins(),
                                         .objects = ObjectsOf(made)})
@@ -305,7 +305,7 @@ TEST(RandomMixedGangs, ArePlacedIfAnyAssignmentPlacesThem) {
     Random random(seed);
     const MixedCase made = MakeMixedCase(random, random.Between(1, 2), /*with_running=*/false);
     SCOPED_TRACE(absl::StrCat("seed ", seed, "\n", DescribeMixed(made)));
-    const MixedResult result = Run(made);
+    const MixedResult result = RunMixed(made);
     const std::vector<MixedNode> nodes = NodesAtRest(made, result);
     both += static_cast<int>(result.node_of.size() > 4);
     for (size_t g = 0; g < made.gangs.size(); ++g) {
@@ -343,7 +343,7 @@ TEST(RandomMixedGangs, EvictWholeUnitsAndNoneThatCouldStay) {
     Random random(10000 + seed);
     const MixedCase made = MakeMixedCase(random, 1, /*with_running=*/true);
     SCOPED_TRACE(absl::StrCat("seed ", seed, "\n", DescribeMixed(made)));
-    const MixedResult result = Run(made);
+    const MixedResult result = RunMixed(made);
     std::string evicted;
     for (const std::string& pod : result.evicted) absl::StrAppend(&evicted, " ", pod);
     SCOPED_TRACE(absl::StrCat("evicted:", evicted));
