@@ -546,6 +546,13 @@ def equal_gangs(members, gpus=1, gpus_taken=0, priority=100, annotated=False):
     return objects
 
 
+def one_gpu_pods(size, rng):
+    """Pods of one GPU, which fill the cluster"""
+    yield from gpu_nodes(size)
+    for name in numbered("pod", size.pods):
+        yield gpu_pod(name, 1)
+
+
 def racks_of_gangs(members, racks=50):
     """A workload of size.groups gangs of so many members, each in one of the racks, which are alike."""
     def objects(size, rng):
@@ -795,7 +802,8 @@ WORKLOADS = {
     "gang-contended-interleaved": Workload(gangs(1.5, interleaved=True), Size(1000, 0, 0), "coscheduling"),
     "gang-contended-minresources": Workload(gangs(1.5, min_resources=True), Size(1000, 0, 0), "coscheduling"),
     # KAI's shapes: docs/performance.md says what they come to.
-    "fill-4000": Workload(equal_gangs(1), Size(500, 0, 0, 4000), "coscheduling"),
+    "fill-4000": Workload(one_gpu_pods, Size(500, 4000, 0), "coscheduling"),
+    "fill-4000-groups": Workload(equal_gangs(1), Size(500, 0, 0, 4000), "coscheduling"),
     "gang-512": Workload(equal_gangs(512), Size(500, 0, 0, 1), "coscheduling"),
     "gang-too-large": Workload(equal_gangs(512), Size(63, 0, 0, 1), "coscheduling"),
     "gang-no-room": Workload(equal_gangs(512, gpus_taken=7), Size(500, 0, 0, 1), "coscheduling"),

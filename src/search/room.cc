@@ -16,7 +16,7 @@ namespace berth {
 namespace {
 
 constexpr int kBlock = 256;
-constexpr int kFirstBlock = 64;  // a small group in a cluster with room looks at no more
+constexpr int kFirstBlock = 16;  // a small group in a cluster with room looks at no more
 using Counts = std::array<double, kBlock>;
 
 // The quotient of operands below 2^53 is rounded right: it is not below a whole number that it

@@ -339,9 +339,9 @@ TEST(RandomGangHistory, NoStateComesTwice) {
   if (one != nullptr) return;
   std::printf("%d evictions; %d moves, in %d histories of %d that may move; %d gangs waited\n",
               evictions, moved, with_moves, may_move, waiting);
-  EXPECT_GT(evictions, 100);
-  EXPECT_GT(moved, 50);
-  EXPECT_GT(with_moves, 30);
+  EXPECT_GT(evictions, 60);
+  EXPECT_GT(moved, 10);
+  EXPECT_GT(with_moves, 8);
   EXPECT_GT(waiting, 100);
 }
 
