@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ShortageWatch, which keeps sums, against IsShortBesideNominated(), which makes them anew each
 // time: the same answer while pods go, come back and are nominated at random.
+
+#include "engine/group_shortage.h"
+
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -9,7 +12,6 @@
 #include "absl/strings/str_cat.h"
 #include "engine/cluster_state.h"
 #include "engine/framework_set.h"
-#include "engine/group_shortage.h"
 #include "engine/transaction.h"
 #include "tests/engine/gang_cluster.h"
 #include "tests/plugins/random_cluster.h"
