@@ -202,13 +202,23 @@ def pod_group(name, members, timeout_seconds, created, resources=None):
             "spec": spec}
 
 
-def kubernetes_pod_group(name, members, created, level):
-    """One of Kubernetes 1.37, whose pods have to be in one domain of that label."""
-    return {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup",
-            "metadata": {"name": name, "namespace": "default", "uid": "PodGroup/default/" + name,
+def kubernetes_group(api_version, kind, name, gang, created, level=None, parent=None):
+    spec = {**({"parentCompositePodGroupName": parent} if parent else {}), "schedulingPolicy": {"gang": gang},
+            **({"schedulingConstraints": {"topology": [{"key": level}]}} if level else {})}
+    return {"apiVersion": api_version, "kind": kind,
+            "metadata": {"name": name, "namespace": "default", "uid": f"{kind}/default/{name}",
                          "creationTimestamp": moment(created)},
-            "spec": {"schedulingPolicy": {"gang": {"minCount": members}},
-                     "schedulingConstraints": {"topology": [{"key": level}]}}}
+            "spec": spec}
+
+
+def kubernetes_pod_group(name, members, created, level=None, parent=None):
+    """One of Kubernetes 1.37, whose pods have to be in one domain of that label."""
+    return kubernetes_group("scheduling.k8s.io/v1beta1", "PodGroup", name, {"minCount": members}, created, level, parent)
+
+
+def composite_pod_group(name, groups, created, level=None, parent=None):
+    return kubernetes_group("scheduling.k8s.io/v1alpha3", "CompositePodGroup", name, {"minGroupCount": groups}, created,
+                            level, parent)
 
 
 def cluster_quota(name, parent=None, namespaces=(), **amounts):

@@ -7,9 +7,9 @@ import collections
 import itertools
 
 from manifests import (DEVICE_DRIVER, GPU, GROUP_LABEL, KOORDINATOR_GANG, ZONE, at_least, bound_volume, claim_template,
-                       claiming, cluster_quota, csi_node, device_class, devices_of, elastic_quota, gpu_node, gpu_pod,
-                       kubernetes_pod_group, mig_slices, moment, namespace, node, pod, pod_group, profile_template,
-                       requests_of, resource_slice, share_of_gpu_node, template_of, using)
+                       claiming, cluster_quota, composite_pod_group, csi_node, device_class, devices_of, elastic_quota,
+                       gpu_node, gpu_pod, kubernetes_pod_group, mig_slices, moment, namespace, node, pod, pod_group,
+                       profile_template, requests_of, resource_slice, share_of_gpu_node, template_of, using)
 
 Size = collections.namedtuple("Size", "nodes pods placed groups permit", defaults=(500, 10))
 Workload = collections.namedtuple("Workload", "objects size config")
@@ -580,6 +580,13 @@ def equal_gangs(members, gpus=1, gpus_taken=0, priority=100, annotated=False):
     return objects
 
 
+def one_gpu_pods(size, rng):
+    """Pods of one GPU, which fill the cluster"""
+    yield from gpu_nodes(size)
+    for name in numbered("pod", size.pods):
+        yield gpu_pod(name, 1)
+
+
 def racks_of_gangs(members, racks=50):
     """A workload of size.groups gangs of so many members, each in one of the racks, which are alike."""
     def objects(size, rng):
@@ -593,6 +600,71 @@ def racks_of_gangs(members, racks=50):
                 yield pod(f"gang-{i:04d}-{j:04d}", created=i, schedulingGroup={"podGroupName": f"gang-{i:04d}"})
     objects.__doc__ = f"Gangs of {members} small pods, each in one of {racks} racks"
     return objects
+
+
+def trees(levels):
+    """A workload of size.groups trees of CompositePodGroups of so many levels. At the bottom are two PodGroups of four pods
+    each, in a rack of their own; the lowest CompositePodGroup is in one block, a third level above it in one zone."""
+    def objects(size, rng):
+        yield namespace("default")
+        for i, name in enumerate(numbered("node", size.nodes, 5)):
+            rack = i % 50  # 5 racks a block, 5 blocks a zone
+            yield node(name, labels={RACK: f"rack-{rack:02d}", "block": f"block-{rack // 5}", ZONE: f"zone-{rack // 25}"})
+        for i in range(size.groups):
+            top = f"tree-{i:04d}"
+            halves = [top]
+            if levels > 2:
+                halves = [f"{top}-{half}" for half in "ab"]
+                yield composite_pod_group(top, 2, i, ZONE)
+            for half in halves:
+                yield composite_pod_group(half, 2, i, "block", top if levels > 2 else None)
+                for role in ("prefill", "decode"):
+                    yield kubernetes_pod_group(f"{half}-{role}", 4, i, RACK, half)
+                    for j in range(4):
+                        cpu = rng.choice(("100m", "100m", "250m", "500m"))
+                        yield pod(f"{half}-{role}-{j}", created=i, requests=requests_of(cpu, "500Mi"),
+                                  schedulingGroup={"podGroupName": f"{half}-{role}"})
+    objects.__doc__ = f"Trees of PodGroups, {levels} levels with a topology wish each; unlike pods"
+    return objects
+
+
+def gangs_that_evict(size, rng):
+    """A full cluster; gangs of four of which each pod has to evict three."""
+    yield from full_of_low_priority(size)
+    for i in range(size.groups):
+        yield pod_group(f"gang-{i:04d}", 4, size.permit, i)
+    for i, j in itertools.product(range(size.groups), range(4)):
+        yield pod(f"gang-{i:04d}-{j}", requests=requests_of("3", "500Mi"), priority=10, created=i,
+                  labels={GROUP_LABEL: f"gang-{i:04d}"})
+
+
+def gangs_of_roles(size, rng):
+    """Gangs of a leader without a GPU and of 2 to 12 workers of two roles, unlike from gang to gang, that all fit."""
+    yield from gpu_nodes(size)
+    for i in range(size.groups):
+        gang, fields = f"gang-{i:04d}", {"created": i, "labels": {GROUP_LABEL: f"gang-{i:04d}"}}
+        roles = [(rng.choice((1, 2, 4, 8)), rng.randrange(1, 7)) for _ in range(2)]
+        yield pod_group(gang, 1 + sum(count for _, count in roles), size.permit, i)
+        yield pod(f"{gang}-leader", requests=requests_of("4", "8Gi"), **fields)
+        for role, (gpus, count) in enumerate(roles):
+            for j in range(count):
+                yield gpu_pod(f"{gang}-{role}-{j}", gpus, **fields)
+
+
+def crowded(size, rng):
+    """What users ask for, item 24: beside size.placed pods that run a gang of 512 fits, a gang of 88 evicts 704, and
+    size.pods small pods fit. Of the running ones 8 have a GPU on each node but 64."""
+    yield from gpu_nodes(size)
+    full = 8 * (size.nodes - 64)
+    for i in range(full):
+        yield gpu_pod(f"train-{i:06d}", 1, on=f"gpu-{i // 8:05d}", created=i % 3600, terminationGracePeriodSeconds=0)
+    for i in range(size.placed - full):
+        yield pod(f"init-{i:06d}", on=f"gpu-{i % size.nodes:05d}", requests=requests_of("500m", "2Gi"), priority=1000)
+    for gang, members, gpus, priority in (("fits", 512, 1, 200), ("evicts", 88, 8, 100)):
+        yield pod_group(gang, members, size.permit, 0)
+        for j in range(members):
+            yield gpu_pod(f"{gang}-{j:03d}", gpus, priority=priority, labels={GROUP_LABEL: gang})
+    yield from pending(size)
 
 
 TEAMS = [f"team-{i:02d}" for i in range(20)]
@@ -766,6 +838,8 @@ WORKLOADS = {
     "gang-contended-interleaved": Workload(gangs(1.5, interleaved=True), Size(1000, 0, 0), "coscheduling"),
     "gang-contended-minresources": Workload(gangs(1.5, min_resources=True), Size(1000, 0, 0), "coscheduling"),
     # KAI's shapes: docs/performance.md says what they come to.
+    "fill-4000": Workload(one_gpu_pods, Size(500, 4000, 0), "coscheduling"),
+    "fill-4000-groups": Workload(equal_gangs(1), Size(500, 0, 0, 4000), "coscheduling"),
     "gang-512": Workload(equal_gangs(512), Size(500, 0, 0, 1), "coscheduling"),
     "gang-too-large": Workload(equal_gangs(512), Size(63, 0, 0, 1), "coscheduling"),
     "gang-no-room": Workload(equal_gangs(512, gpus_taken=7), Size(500, 0, 0, 1), "coscheduling"),
@@ -783,6 +857,12 @@ WORKLOADS = {
     "gangs-of-5000": Workload(equal_gangs(5000), Size(6250, 0, 0, 10), "coscheduling"),
     "topology": Workload(racks_of_gangs(4), Size(5000, 0, 0, 1500), "topology"),
     "topology-1000": Workload(racks_of_gangs(1000), Size(5000, 0, 0, 6), "topology"),
+    # Beside them: kube-scheduler has groups of groups, and preemption by groups, but no such suites yet.
+    "composite": Workload(trees(2), Size(5000, 0, 0, 500), "topology"),
+    "composite-deep": Workload(trees(3), Size(5000, 0, 0, 250), "topology"),
+    "preemption-gangs": Workload(gangs_that_evict, Size(5000, 0, 20000, 500), "coscheduling"),
+    "gangs-of-roles": Workload(gangs_of_roles, Size(5000, 0, 0, 500), "coscheduling"),
+    "crowded": Workload(crowded, Size(5000, 10000, 140000), "coscheduling"),
     "quota": Workload(quota, Size(1000, 4000, 0), "capacity"),
     "quota-100": Workload(quota, Size(100, 400, 0), "capacity"),
     "quota-tree": Workload(quota_tree, Size(1500, 50000, 0), "capacity"),

@@ -115,7 +115,6 @@ class SchedulingGroupApi final : public GroupApi {
     const std::vector<int> needs = AddChildren(name.namespace_name, name.name, -1, 2, spec);
     spec.min_subgroups = policy.has_gang() ? std::max(1, policy.gang().min_group_count()) : 0;
     spec.min_member = SumOfLeast(needs, spec.min_subgroups);
-    NoteTopology(definition);
     return definition;
   }
 
@@ -186,17 +185,6 @@ class SchedulingGroupApi final : public GroupApi {
   }
 
  private:
-  // One domain for the PodGroups below it, and one below that for each of them: a level between
-  // is not searched.
-  static void NoteTopology(GroupDefinition& definition) {
-    for (const Subgroup& part : definition.spec.subgroups) {
-      if (part.topology.empty() || part.min_subgroups == 0) continue;
-      definition.notes.push_back(absl::StrCat(
-          "the schedulingConstraints of ", part.name,
-          " are left out: of CompositePodGroups only the uppermost one may have some"));
-    }
-  }
-
   struct Node {
     absl::string_view resource;
     std::string name;

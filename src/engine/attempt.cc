@@ -102,11 +102,13 @@ void DescribeGroup(const GroupPlugin& plugin, const Groups& groups, AttemptReque
 Status WhyGroupFailed(const AttemptRequest& request, const GroupMembers& group,
                       const AttemptResult& result) {
   const PodFailure& cause = result.failed.front();
+  std::string text = cause.message;
+  for (const std::string* const finding : {&result.finding, &result.moves_finding}) {
+    if (!finding->empty()) absl::StrAppend(&text, " ", *finding);
+  }
   Status why = request.framework->plugins().group->GroupUnschedulable(
       group, group.counts().running + result.most_placed,
-      Status::Make(cause.status.code(),
-                   {result.finding.empty() ? cause.message
-                                           : absl::StrCat(cause.message, " ", result.finding)}));
+      Status::Make(cause.status.code(), {std::move(text)}));
   why.SetPlugin(cause.status.plugin_symbol());
   return why;
 }
@@ -143,11 +145,12 @@ void FailEveryMember(const AttemptRequest& request, const GroupMembers& group,
     reserved->reserved_from = result.reserved_from;
     waiting = std::move(reserved);
   }
+  absl::flat_hash_map<const PodInfo*, size_t> known;
+  for (size_t i = 0; i < result.failed.size(); ++i) known.emplace(result.failed[i].pod.get(), i);
   for (const auto& pod : request.pods) {
-    const auto failed = std::find_if(result.failed.begin(), result.failed.end(),
-                                     [&](const PodFailure& f) { return f.pod == pod; });
-    PodFailure& told =
-        failed != result.failed.end() ? *failed : result.failed.emplace_back(PodFailure{pod});
+    const auto failed = known.find(pod.get());
+    PodFailure& told = failed != known.end() ? result.failed[failed->second]
+                                             : result.failed.emplace_back(PodFailure{pod});
     told.status = why;
     told.message = why.message();
     told.waiting = waiting;

@@ -99,6 +99,15 @@ enum class GroupAnswer : uint8_t {
   kUndecided,   // the budget of the search is spent
 };
 
+// What was found out about moving pods for a group.
+enum class MovesAnswer : uint8_t {
+  kNone,       // it was not asked, or too little is free
+  kFewest,     // it helps, and no fewer moves do: proven
+  kSome,       // it helps; perhaps fewer moves would do
+  kNoHelp,     // proven: so many moves do not help
+  kUndecided,  // not all ways were tried
+};
+
 struct AttemptResult {
   // Whether the minimum was reached: `placed` stands, and `failed` are pods beyond it. If not,
   // nothing is placed, and `failed` says why, at least once.
@@ -106,8 +115,10 @@ struct AttemptResult {
   StartOrder order = StartOrder::kByImportance;  // of a group, if it was
   GroupAnswer answer = GroupAnswer::kNone;       // of a group
   std::string finding;                           // the same in words, with its numbers
-  int64_t possibilities = 0;                     // how many placements the search tried
-  Binder::Members placed;                        // reserved, and permitted or waiting
+  MovesAnswer moves = MovesAnswer::kNone;
+  std::string moves_finding;  // that moving pods does not make room, or may
+  int64_t possibilities = 0;  // how many placements the search tried
+  Binder::Members placed;     // reserved, and permitted or waiting
   std::vector<PodFailure> failed;
   // What PostFilter would do for failed pods: to be carried out.
   struct Plan {

@@ -10,6 +10,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/time.h"
+#include "engine/group_answers.h"
 #include "engine/rejection_reasons.h"
 #include "engine/scheduler_options.h"
 #include "engine/still_fits.h"
@@ -358,6 +359,7 @@ void Engine::TryEntry(const QueueEntry& entry) {
     return;
   }
   ++attempts_;
+  CountGroupAnswer(request, result, profiles_.counters());
   cycles_ += unfinished_.cycles;
   const absl::Duration took = unfinished_.spent;
   unfinished_ = {};

@@ -47,6 +47,7 @@ class FrameworkSet {
   std::vector<PluginTrouble> troubles() const;
   // Any thread.
   std::map<std::string, int64_t> plugin_counters() const { return counters_->values(); }
+  CounterSet& counters() const { return *counters_; }
 
  private:
   struct Entry {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -82,6 +83,7 @@ class GroupMoveSpace final : public MoveSpace {
     return waiting_[placed_].moved_from == nullptr ? request_ : anywhere_;
   }
   bool MayMove(const PodInfo& pod) const;
+  bool IsBoundToADomain(const PodInfo& pod) const;
   int NumberOf(const PodInfo& pod) {
     return numbers_.try_emplace(pod.uid(), Number()).first->second;
   }
@@ -138,7 +140,15 @@ bool GroupMoveSpace::MayMove(const PodInfo& pod) const {
   return pod.priority() <= priority_ && !pod.deletion_time().has_value() && known != nullptr &&
          !known->assumed() && pod.scheduler_name() == request_.pods.front()->scheduler_name() &&
          rules_.MayMove(pod) && cluster_.groups().GroupOfPod(pod.uid()) != request_.group &&
-         !groups_.TakesOthers(pod);
+         !groups_.TakesOthers(pod) && !IsBoundToADomain(pod);
+}
+
+// Where such a pod may go again is for placement plugins to say, when it is made anew.
+bool GroupMoveSpace::IsBoundToADomain(const PodInfo& pod) const {
+  const std::optional<std::string> group = cluster_.groups().GroupOfPod(pod.uid());
+  if (!group.has_value()) return false;
+  const std::optional<GroupSpec> spec = cluster_.groups().Spec(*group);
+  return spec.has_value() && !spec->topology.empty();
 }
 
 GroupMoveSpace::Deficits GroupMoveSpace::Lacks(NodeRow row) const {
@@ -338,11 +348,12 @@ void GroupMoves::Plan(const AttemptRequest& request, AttemptResult& result) {
     result.possibilities += search.possibilities();
     const bool is_exact = to_place.is_exact && space.is_exact();
     if (outcome != MoveSearch::Outcome::kFound) {
-      absl::StrAppend(&result.finding, result.finding.empty() ? "" : " ", "Moving up to ",
-                      PodsText(static_cast<size_t>(request.most_moves)),
-                      outcome == MoveSearch::Outcome::kExhausted && is_exact
-                          ? " to other nodes does not help."
-                          : " to other nodes may help: not all ways were tried.");
+      const bool is_proven = outcome == MoveSearch::Outcome::kExhausted && is_exact;
+      result.moves = is_proven ? MovesAnswer::kNoHelp : MovesAnswer::kUndecided;
+      result.moves_finding =
+          absl::StrCat("Moving up to ", PodsText(static_cast<size_t>(request.most_moves)),
+                       is_proven ? " to other nodes does not help."
+                                 : " to other nodes may help: not all ways were tried.");
       return;
     }
     for (size_t i = 0; i < trial.placed.size(); ++i) {
@@ -362,9 +373,10 @@ void GroupMoves::Plan(const AttemptRequest& request, AttemptResult& result) {
       plan.result.plugin = request.framework->plugins().group_name;
       ++moved;
     }
+    result.moves = search.is_fewest() && is_exact ? MovesAnswer::kFewest : MovesAnswer::kSome;
     result.finding = absl::StrCat(
         PodsText(moved), moved == 1 ? " is" : " are", " moved to other nodes to make room for it",
-        search.is_fewest() && is_exact ? ", and no fewer would do." : ".");
+        result.moves == MovesAnswer::kFewest ? ", and no fewer would do." : ".");
   }
   result.answer = GroupAnswer::kPlan;
   for (AttemptResult::Plan& plan : plans) {

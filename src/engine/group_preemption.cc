@@ -320,7 +320,12 @@ bool GroupPreemption::Draft::PlaceAnywhere() {
   if (in_runs_ != nullptr) {
     return PlaceRuns(request_, *in_runs_, cluster_, pod_scheduler_, trial_) == RunsOutcome::kPlaced;
   }
-  if (IsShortBesideNominated(request_, cluster_)) return false;
+  if (request_.placement != nullptr) {
+    if (IsShortBesideNominated(request_, cluster_)) return false;
+  } else {
+    if (!shortage_.has_value()) shortage_.emplace(request_, cluster_);
+    if (shortage_->IsShort()) return false;
+  }
   if (FindShortage(request_, cluster_.nodes()).has_value()) return false;
   const std::vector<MemberClass> classes = ClassifyMembers(request_, cluster_);
   GroupSpace space(request_, classes, cluster_, pod_scheduler_, trial_);

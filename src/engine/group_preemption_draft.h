@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "engine/group_preemption.h"
+#include "engine/group_shortage.h"
 #include "engine/member_runs.h"
 #include "engine/run_room.h"
 
@@ -119,6 +120,7 @@ class GroupPreemption::Draft {
   void SortRuns(RunOrder order);
   void ListMembers();
   bool IsNominatedTo(const PodInfo& pod, const NodePlacement* placement) const;
+  SharedDomains domains_;
   std::vector<Run> runs_;                            // in the order in which they are tried
   const std::vector<MemberRun>* in_runs_ = nullptr;  // if they have placements of their own
   std::vector<PodPtr> order_;
@@ -136,6 +138,7 @@ class GroupPreemption::Draft {
   std::vector<Victim> victims_;
   // Where members were that are taken back while victims are spared by moving them.
   std::vector<std::pair<PodPtr, Symbol>> places_;
+  std::optional<ShortageWatch> shortage_;  // while victims are spared by moving them
   bool evicts_ = false;
   bool gives_up_ = false;
   absl::Time retry_at_ = absl::InfiniteFuture();

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "engine/group_preemption.h"
@@ -38,6 +39,53 @@ AttemptRequest RestOf(const AttemptRequest& request, const Quorum& quorum, Wante
   rest.quorum = quorum;
   rest.minimum = quorum.missing();
   return rest;
+}
+
+// Where members are placed, or will be.
+class Places {
+ public:
+  Places(const NodeTable& nodes, const AttemptResult& result) : nodes_(nodes) {
+    for (const Binder::Member& member : result.placed) {
+      Note(*member.placement.pod, member.placement.node);
+    }
+  }
+  void Note(const PodInfo& pod, Symbol node) {
+    if (const NodeRow row = nodes_.FindRow(node); row >= 0) row_of_[&pod] = row;
+  }
+  std::vector<NodeRow> RowsOf(const MemberRun& run) const {
+    std::vector<NodeRow> rows;
+    for (const PodPtr& pod : run.pods) {
+      if (const auto row = row_of_.find(pod.get()); row != row_of_.end()) {
+        rows.push_back(row->second);
+      }
+    }
+    return rows;
+  }
+
+ private:
+  const NodeTable& nodes_;
+  absl::flat_hash_map<const PodInfo*, NodeRow> row_of_;
+};
+
+// Leaves the run those of its placements that are where its siblings are that have places.
+void KeepToSiblings(const std::vector<MemberRun>& runs, const Places& places, MemberRun& run) {
+  if (run.scopes.empty()) return;
+  MemberRun kept = run;
+  kept.placements.clear();
+  kept.tiers.clear();
+  kept.domains.clear();
+  for (size_t k = 0; k < run.placements.size(); ++k) {
+    const bool is_there = absl::c_all_of(runs, [&](const MemberRun& other) {
+      return absl::c_all_of(other.scopes, [&](int scope) {
+        return IsInDomainOf(run, k, scope, places.RowsOf(other));
+      });
+    });
+    if (!is_there) continue;
+    kept.placements.push_back(run.placements[k]);
+    kept.domains.push_back(run.domains[k]);
+    if (!run.tiers.empty()) kept.tiers.push_back(run.tiers[k]);
+  }
+  run = std::move(kept);
 }
 
 }  // namespace
@@ -90,7 +138,9 @@ void GroupPreemption::PlanMore(const AttemptRequest& request, const std::vector<
   for (const AttemptResult::Plan& plan : result.plans) {
     transaction.Preempt(plan.pod, plan.result, request.now);
   }
-  for (const Rest& rest : WhatDoesNotStart(request, runs, result)) {
+  Places places(cluster_.nodes(), result);
+  for (Rest& rest : WhatDoesNotStart(request, runs, result)) {
+    for (MemberRun& run : rest.runs) KeepToSiblings(runs, places, run);
     const PodPtr& first = rest.request.pods.front();
     AttemptResult other;
     other.failed.push_back(FailureToTell(first, result));
@@ -105,6 +155,7 @@ void GroupPreemption::PlanMore(const AttemptRequest& request, const std::vector<
     for (const PodFailure& failure : other.failed) {
       if (!failure.nominated_node.has_value()) continue;
       FailureToTell(failure.pod, result).nominated_node = failure.nominated_node;
+      places.Note(*failure.pod, Symbol::Intern(*failure.nominated_node));
       transaction.Nominate(failure.pod, *failure.nominated_node);
     }
     for (const PodPtr& pod : rest.request.pods) {

@@ -113,7 +113,8 @@ bool GroupPreemption::Draft::IsLikeTheLast(size_t position) const {
   return run.room.of_one_kind() && last.room.of_one_kind() &&
          run.run->minimum == last.run->minimum && run.run->pods.size() == last.run->pods.size() &&
          AreEquivalent(*run.run->pods.front(), *last.run->pods.front()) &&
-         run.run->placements == last.run->placements && run.run->tiers == last.run->tiers;
+         run.run->placements == last.run->placements && run.run->tiers == last.run->tiers &&
+         run.run->scopes.empty() && last.run->scopes.empty();
 }
 
 bool GroupPreemption::Draft::PlaceRunIn(size_t position, const NodePlacement* placement, int goal) {
@@ -157,6 +158,7 @@ std::vector<GroupPreemption::Draft::Option> GroupPreemption::Draft::OptionsOf(
   const MemberRun& run = *runs_[position].run;
   std::vector<Option> options;
   const auto add = [&](const NodePlacement* placement) {
+    if (!domains_.Allow(run, placement)) return;
     const std::optional<VictimsCost> cost = CostIn(position, placement);
     if (cost.has_value()) options.push_back({placement, *cost});
   };
@@ -203,7 +205,9 @@ bool GroupPreemption::Draft::PlaceRunsFrom(size_t position, const std::vector<Op
     if (!PlaceRunIn(position, options[i].placement, run.run->minimum)) continue;
     run.chosen = options[i].placement;
     run.is_placed = true;
+    domains_.Enter(*run.run, run.chosen);
     if (PlaceRunsFrom(position + 1, &options, i)) return true;
+    domains_.Leave(*run.run);
     run.is_placed = false;
     RollBackTo(before, victims);
     if (waits_) return false;

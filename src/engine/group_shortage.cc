@@ -14,9 +14,8 @@
 #include "absl/types/span.h"
 #include "berth/api/amounts.h"
 #include "berth/api/resources.h"
-#include "engine/filtered_nodes.h"
-#include "evaluation/free_capacity.h"
 #include "search/room.h"
+#include "search/room_sums.h"
 
 namespace berth {
 namespace {
@@ -177,16 +176,26 @@ std::optional<GroupShortage> FindShortage(const AttemptRequest& request, const N
   return CompareSums(kinds, request.minimum, nodes);
 }
 
+namespace {
+
+// Where members are nominated to.
+std::vector<NodeRow> OwnRows(const AttemptRequest& request, const ClusterState& cluster) {
+  std::vector<NodeRow> rows;
+  for (const auto& pod : request.pods) {
+    const std::string node = cluster.nominations().NominatedNode(*pod);
+    const NodeRow row = node.empty() ? -1 : cluster.nodes().FindRow(Symbol::Intern(node));
+    if (row >= 0) rows.push_back(row);
+  }
+  return rows;
+}
+
+}  // namespace
+
 RoomBesideNominated::RoomBesideNominated(const AttemptRequest& request, const ClusterState& cluster)
     : request_(request),
       nodes_(cluster.nodes()),
       nominated_(request.framework->nomination_filter().Nominated(nodes_)) {
-  if (nominated_.rows().empty()) return;
-  for (const auto& pod : request.pods) {
-    const std::string node = cluster.nominations().NominatedNode(*pod);
-    const NodeRow row = node.empty() ? -1 : nodes_.FindRow(Symbol::Intern(node));
-    if (row >= 0) own_rows_.push_back(row);
-  }
+  if (!nominated_.rows().empty()) own_rows_ = OwnRows(request, cluster);
 }
 
 int64_t RoomBesideNominated::For(const NeededResources& needed, int32_t priority,
@@ -210,108 +219,63 @@ bool IsShortBesideNominated(const AttemptRequest& request, const ClusterState& c
   });
 }
 
-namespace {
-
-// What is left on the nodes once all members that have room are there.
-class FilledNodes {
- public:
-  FilledNodes(const GroupShortage& shortage, const NodeTable& nodes)
-      : shortage_(shortage), nodes_(nodes) {}
-
-  // Adds why the node rejects the next one. False if it does not.
-  bool AddReasons(const Framework& framework, const CycleState& state, NodeRow row,
-                  ReasonCounts& reasons) {
-    const int64_t room = RoomOnRow(shortage_.needed, nodes_, row);
-    uint64_t lacks = nodes_.pod_count()[row] + room >= nodes_.allowed_pods()[row] ? 1 : 0;
-    for (size_t i = 0; i < shortage_.needed.requests.size() && i < 62; ++i) {
-      const auto [resource, amount] = shortage_.needed.requests[i];
-      const int64_t left =
-          nodes_.allocatable(resource)[row] - nodes_.requested(resource)[row] - room * amount;
-      if (left < amount) lacks |= uint64_t{2} << i;
-      int64_t& most = most_left_[resource];
-      if (left < amount) most = std::max(most, left);
-    }
-    const auto [known, is_new] = status_of_.try_emplace(lacks);
-    if (is_new) known->second = Ask(framework, state, row, room);
-    const Status& status = known->second;
-    if (status.ok()) return false;
-    for (const std::string& reason : status.reasons()) {
-      ReasonCount& count = reasons[reason];
-      if (count.nodes++ == 0) count.plugin = status.plugin_symbol();
-      count.resolvable |= status.code() == Code::kUnschedulable;
-    }
-    return true;
+ShortageWatch::ShortageWatch(const AttemptRequest& request, const ClusterState& cluster)
+    : request_(request), cluster_(cluster) {
+  const int members = static_cast<int>(request.pods.size());
+  for (const RequestKind& kind : FindAlike(request)) {
+    const int least = request.minimum - (members - kind.members);
+    if (least <= 0) continue;
+    std::optional<PodNeed> need = FindNeed(*request.framework, cluster.nodes(), **kind.pod);
+    if (!need.has_value()) continue;
+    kinds_.push_back({std::move(need->needed), kind.highest_priority, least, {}, 0});
   }
-  // On one of the nodes so far.
-  int64_t most_left(ResourceId resource) { return most_left_[resource]; }
+}
 
- private:
-  static constexpr int64_t kMostCopies = 4096;
-
-  Status Ask(const Framework& framework, const CycleState& state, NodeRow row, int64_t room) const {
-    if (room > kMostCopies) return Status::Success();
-    NodeInfo filled = nodes_.node(row);
-    for (int64_t i = 0; i < room; ++i) filled.AddPod(shortage_.pod);
-    return framework.filters().RunFilter(state, *shortage_.pod, filled);
+bool ShortageWatch::IsShort() {
+  const NodeTable& nodes = cluster_.nodes();
+  std::optional<absl::Span<const RowChange>> changes;
+  if (table_ == nodes.id() && nominations_ == cluster_.nominations().version()) {
+    changes = nodes.ChangesSince(version_);
   }
-
-  const GroupShortage& shortage_;
-  const NodeTable& nodes_;
-  absl::flat_hash_map<uint64_t, Status> status_of_;  // by what is lacking
-  absl::flat_hash_map<ResourceId, int64_t> most_left_;
-};
-
-}  // namespace
-
-std::optional<PodFailure> ExplainShortage(const AttemptRequest& request,
-                                          const GroupShortage& shortage,
-                                          const ClusterState& cluster) {
-  const Framework& framework = *request.framework;
-  const PodInfo& pod = *shortage.pod;
-  const NodeTable& nodes = cluster.nodes();
-  FilteredNodes filtered(framework, pod, nodes, request.placement);
-  if (!filtered.status.ok()) return std::nullopt;
-  const CycleState& state = filtered.state;
-  PreFilterOutcome& pre_filter = filtered.pre_filter;
-  NodeVerdicts& verdicts = filtered.verdicts;
-  ReasonCounts reasons = CountReasons(
-      VerdictStatuses(framework, state, pod, nodes, verdicts, pre_filter.excluded), nodes.size());
-  FilledNodes filled(shortage, nodes);
-  int64_t fitting = 0;
-  const uint8_t rejector = framework.plugins().FilterIndex(shortage.plugin);
-  for (const NodeRow row : filtered.feasible()) {
-    fitting += RoomOnRow(shortage.needed, nodes, row);
-    if (!filled.AddReasons(framework, state, row, reasons)) return std::nullopt;
-    verdicts.Reject(row, Code::kUnschedulable, rejector);
-  }
-  // Where other filters reject nodes that have room, or siblings would be in each other's way, it
-  // is less: only cycles tell.
-  if (fitting != shortage.room) return std::nullopt;
-
-  PodFailure failure{shortage.pod, Status::Unschedulable("")};
-  failure.rejecting_plugins = std::move(pre_filter.narrowing_plugins);
-  for (size_t i = 0; i < framework.plugins().filter.size(); ++i) {
-    const Symbol name = framework.plugins().filter[i].name;
-    if (!HasRejector(verdicts, static_cast<uint8_t>(i))) continue;
-    if (std::find(failure.rejecting_plugins.begin(), failure.rejecting_plugins.end(), name) ==
-        failure.rejecting_plugins.end()) {
-      failure.rejecting_plugins.push_back(name);
+  if (!changes.has_value()) {
+    CountAll();
+  } else {
+    const NominatedRows& nominated = request_.framework->nomination_filter().Nominated(nodes);
+    for (const RowChange& change : *changes) {
+      for (Kind& kind : kinds_) Count(kind, nominated, change.row);
     }
   }
-  if (!failure.rejecting_plugins.empty()) {
-    failure.status.SetPlugin(failure.rejecting_plugins.front());
+  table_ = nodes.id();
+  version_ = nodes.version();
+  nominations_ = cluster_.nominations().version();
+  return absl::c_any_of(kinds_, [](const Kind& kind) { return kind.sum < kind.least; });
+}
+
+void ShortageWatch::CountAll() {
+  const NodeTable& nodes = cluster_.nodes();
+  const NominatedRows& nominated = request_.framework->nomination_filter().Nominated(nodes);
+  own_rows_ = OwnRows(request_, cluster_);
+  std::vector<double> room;
+  for (Kind& kind : kinds_) {
+    RoomByRow(kind.needed, nodes, room);
+    kind.by_row.clear();
+    kind.sum = 0;
+    for (const double on_row : room) {
+      kind.by_row.push_back(static_cast<int64_t>(std::min(on_row, RoomSums::kMostPerRow)));
+      kind.sum += kind.by_row.back();
+    }
+    for (const NodeRow row : nominated.rows()) Count(kind, nominated, row);
   }
-  failure.message = FilterFailureMessage(nodes.size(), reasons, "");
-  VerdictDiagnosis diagnosis(framework, state, pod, nodes, verdicts, pre_filter.excluded);
-  const WaitingPtr waiting = WhyNoNodeFits(
-      framework, pod, nodes, {diagnosis, reasons, failure.status.plugin_symbol(), {}});
-  auto told = std::make_shared<WaitingFor>(*waiting);
-  if (told->reason == WaitingReason::kInsufficientResources && !told->resource.empty() &&
-      told->resource != kPodsResource) {
-    told->most_free = std::max(told->most_free, filled.most_left(ResourceIdOf(told->resource)));
+}
+
+void ShortageWatch::Count(Kind& kind, const NominatedRows& nominated, NodeRow row) const {
+  const NodeTable& nodes = cluster_.nodes();
+  int64_t room = RoomOnRow(kind.needed, nodes, row);
+  if (nominated.contains(row)) {
+    room -= HeldRoomOnRow(kind.needed, nodes, nominated, kind.priority, own_rows_, row);
   }
-  failure.waiting = std::move(told);
-  return failure;
+  room = std::min(room, static_cast<int64_t>(RoomSums::kMostPerRow));
+  kind.sum += room - std::exchange(kind.by_row[row], room);
 }
 
 }  // namespace berth

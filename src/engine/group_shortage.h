@@ -57,6 +57,33 @@ class RoomBesideNominated {
 // Whether FindShortage() would find one if nominated pods ran.
 bool IsShortBesideNominated(const AttemptRequest& request, const ClusterState& cluster);
 
+// The same for a request that allows all nodes, asked again and again while pods come and go: an
+// answer costs the nodes that changed since the last one. Scheduling thread.
+class ShortageWatch {
+ public:
+  // Both outlive this.
+  ShortageWatch(const AttemptRequest& request, const ClusterState& cluster);
+  bool IsShort();
+
+ private:
+  struct Kind {
+    NeededResources needed;
+    int32_t priority = 0;
+    int64_t least = 0;  // so many of them have to find room
+    std::vector<int64_t> by_row;
+    int64_t sum = 0;
+  };
+  void CountAll();
+  void Count(Kind& kind, const NominatedRows& nominated, NodeRow row) const;
+
+  const AttemptRequest& request_;
+  const ClusterState& cluster_;
+  std::vector<Kind> kinds_;
+  std::vector<NodeRow> own_rows_;
+  uint64_t table_ = 0, version_ = 0;  // NodeTable::id() and version()
+  uint64_t nominations_ = 0;
+};
+
 // Why a member does not fit once as many as have room are placed, as a cycle would say it then, but
 // without placing them. For a shortage of members that are all alike. Absent if other filters have
 // more to say than that: then cycles must tell.

@@ -15,6 +15,52 @@ using PodPtr = std::shared_ptr<const PodInfo>;
 
 }  // namespace
 
+// --- Domains that runs share --------------------------------------------------------------------
+
+namespace {
+
+size_t PositionOf(const MemberRun& run, const NodePlacement* placement) {
+  return static_cast<size_t>(absl::c_find(run.placements, placement) - run.placements.begin());
+}
+
+}  // namespace
+
+bool SharedDomains::Allow(const MemberRun& run, const NodePlacement* placement) const {
+  if (run.scopes.empty()) return true;
+  const std::vector<const NodePlacement*>& domains = run.domains[PositionOf(run, placement)];
+  for (size_t i = 0; i < run.scopes.size(); ++i) {
+    const auto scope = scopes_.find(run.scopes[i]);
+    if (scope != scopes_.end() && scope->second.runs > 0 && scope->second.domain != domains[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void SharedDomains::Enter(const MemberRun& run, const NodePlacement* placement) {
+  if (run.scopes.empty()) return;
+  const std::vector<const NodePlacement*>& domains = run.domains[PositionOf(run, placement)];
+  for (size_t i = 0; i < run.scopes.size(); ++i) {
+    Scope& scope = scopes_[run.scopes[i]];
+    scope.domain = domains[i];
+    ++scope.runs;
+  }
+}
+
+void SharedDomains::Leave(const MemberRun& run) {
+  for (const int scope : run.scopes) --scopes_[scope].runs;
+}
+
+bool IsInDomainOf(const MemberRun& run, size_t position, int scope,
+                  absl::Span<const NodeRow> rows) {
+  const auto found = absl::c_find(run.scopes, scope);
+  if (found == run.scopes.end()) return true;
+  const NodePlacement& domain = *run.domains[position][found - run.scopes.begin()];
+  return absl::c_all_of(rows, [&](NodeRow row) { return absl::c_binary_search(domain.rows, row); });
+}
+
+// --- Ranks --------------------------------------------------------------------------------------
+
 std::optional<int> RankOf(const PodInfo& pod) {
   static const Symbol kLabels[] = {Symbol::Intern("batch.kubernetes.io/job-completion-index"),
                                    Symbol::Intern("apps.kubernetes.io/pod-index"),

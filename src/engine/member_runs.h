@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
 #include "berth/framework/placement.h"
 #include "berth/framework/pod_info.h"
@@ -21,7 +22,33 @@ struct MemberRun {
   std::vector<int> tiers = {};               // of the placements; empty: all of one
   std::vector<NodePlacementPtr> owned = {};  // if nobody else holds them
   std::optional<int> slice = std::nullopt;   // its number, if all ranks are known
+  // Where runs have to be in one domain together, as the PodGroups below a CompositePodGroup: the
+  // numbers of what they are below, and for each placement which domain of each of these it is in.
+  std::vector<int> scopes = {};
+  std::vector<std::vector<const NodePlacement*>> domains = {};
 };
+
+// In which domain the runs are that share a scope, while a search places them. A value.
+class SharedDomains {
+ public:
+  // Whether none of the runs that share a scope with this one is in another domain. `placement` is
+  // one of the run's.
+  bool Allow(const MemberRun& run, const NodePlacement* placement) const;
+  void Enter(const MemberRun& run, const NodePlacement* placement);
+  // Takes the last Enter() of that run back.
+  void Leave(const MemberRun& run);
+
+ private:
+  struct Scope {
+    const NodePlacement* domain = nullptr;
+    int runs = 0;  // in it
+  };
+  absl::flat_hash_map<int, Scope> scopes_;
+};
+
+// Whether the placement at `position` is in the same domain as these rows, on which siblings of the
+// run are that share `scope` with it. Yes if it does not share that.
+bool IsInDomainOf(const MemberRun& run, size_t position, int scope, absl::Span<const NodeRow> rows);
 
 // The pod's number among its siblings, by the labels and annotations in which controllers write it:
 // of Jobs, StatefulSets, LeaderWorkerSets, Kubeflow's jobs, and Koordinator's

@@ -94,8 +94,7 @@ bool PlacementTrial::Generate() {
   return false;
 }
 
-// Whether a subgroup has a wish of its own. Those of one that is above others are not read: the
-// door says so.
+// Whether a subgroup has a wish of its own.
 bool PlacementTrial::FindParts() {
   const std::vector<Subgroup>& parts = spec_->subgroups;
   if (!request_.quorum.has_parts() ||
@@ -106,13 +105,15 @@ bool PlacementTrial::FindParts() {
   assigned_by_part_.resize(parts.size());
   for (const GroupMember& member : members_) {
     const int part = plugin.SubgroupOf(*member.pod, *spec_);
-    if (member.node_name.empty() || part < 0 || part >= static_cast<int>(parts.size())) continue;
-    assigned_by_part_[part].push_back(Symbol::Intern(member.node_name));
+    if (member.node_name.empty() || part >= static_cast<int>(parts.size())) continue;
+    for (int above = part; above >= 0; above = parts[above].parent) {
+      assigned_by_part_[above].push_back(Symbol::Intern(member.node_name));
+    }
   }
   tiers_of_part_.resize(parts.size());
   bool any = false;
   for (size_t i = 0; i < parts.size(); ++i) {
-    if (parts[i].topology.empty() || parts[i].min_subgroups > 0) continue;
+    if (parts[i].topology.empty()) continue;
     Status status = RunPlacementGenerate(*request_.framework, Group(static_cast<int>(i)),
                                          cluster_.nodes(), tiers_of_part_[i]);
     if (status.ok()) status = validator_.Validate(tiers_of_part_[i], cluster_.nodes());
@@ -327,7 +328,8 @@ std::vector<MemberRun> PlacementTrial::Slices(const Candidate& candidate) const 
   return runs;
 }
 
-// The members of each part in one of its placements, those of the others anywhere.
+// The members of each part in one of its placements, which is in one of those of each part above
+// it; those of parts without wishes anywhere. Parts below the same one share its domain.
 std::vector<MemberRun> PlacementTrial::PartRuns(const NodePlacement& placement) {
   std::vector<MemberRun> runs(request_.quorum.counts());
   for (size_t i = 0; i < request_.pods.size(); ++i) {
@@ -336,27 +338,53 @@ std::vector<MemberRun> PlacementTrial::PartRuns(const NodePlacement& placement) 
   for (int part = 0; part < request_.quorum.counts(); ++part) {
     MemberRun& run = runs[part];
     run.minimum = std::max(request_.quorum.MissingIn(part), 0);
-    if (part == 0 || tiers_of_part_[part - 1].empty()) {
+    std::vector<int> levels;  // the widest first
+    for (int above = part; above > 0; above = request_.quorum.ParentOf(above)) {
+      if (!tiers_of_part_[above - 1].empty()) levels.insert(levels.begin(), above - 1);
+    }
+    if (levels.empty() || run.pods.empty()) {
       run.placements = {&placement};
       continue;
     }
-    for (const auto& tier : tiers_of_part_[part - 1]) {
-      for (const NodePlacementPtr& one : tier->placements) {
-        auto within = std::make_shared<NodePlacement>();
-        std::set_intersection(one->rows.begin(), one->rows.end(), placement.rows.begin(),
-                              placement.rows.end(), std::back_inserter(within->rows));
-        if (within->rows.empty()) continue;
-        within->name = one->name;
-        run.placements.push_back(within.get());
-        run.tiers.push_back(static_cast<int>(&tier - tiers_of_part_[part - 1].data()));
-        run.owned.push_back(std::move(within));
-      }
+    for (const int level : levels) {
+      if (level != part - 1) run.scopes.push_back(level);
     }
+    AddWithin(placement, levels, 0, {}, run);
   }
   runs.erase(std::remove_if(runs.begin(), runs.end(),
                             [](const MemberRun& run) { return run.pods.empty(); }),
              runs.end());
   return runs;
+}
+
+// Of the placements of the levels, which are wishes of parts, each combination that has nodes
+// within `outer`.
+void PlacementTrial::AddWithin(const NodePlacement& outer, absl::Span<const int> levels, int tier,
+                               const std::vector<const NodePlacement*>& domains, MemberRun& run) {
+  const PlacementTiers& tiers = tiers_of_part_[levels.front()];
+  std::vector<bool> is_outer(cluster_.nodes().size(), false);
+  for (const NodeRow row : outer.rows) is_outer[row] = true;
+  for (size_t t = 0; t < tiers.size(); ++t) {
+    for (const NodePlacementPtr& one : tiers[t]->placements) {
+      const auto is_within = [&](NodeRow row) { return is_outer[row]; };
+      const auto first = absl::c_find_if(one->rows, is_within);
+      if (first == one->rows.end()) continue;
+      auto within = std::make_shared<NodePlacement>();
+      std::copy_if(first, one->rows.end(), std::back_inserter(within->rows), is_within);
+      within->name = one->name;
+      std::vector<const NodePlacement*> domains_of_one = domains;
+      if (domains_of_one.size() < run.scopes.size()) domains_of_one.push_back(one.get());
+      const int tier_of_one = tier + static_cast<int>(t);
+      if (levels.size() > 1) {
+        AddWithin(*within, levels.subspan(1), tier_of_one, domains_of_one, run);
+        continue;
+      }
+      run.placements.push_back(within.get());
+      run.tiers.push_back(tier_of_one);
+      if (!run.scopes.empty()) run.domains.push_back(std::move(domains_of_one));
+      run.owned.push_back(std::move(within));
+    }
+  }
 }
 
 bool PlacementTrial::Continues(int placed, int remaining) const {

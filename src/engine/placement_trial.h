@@ -95,6 +95,8 @@ class PlacementTrial : private PlacementWatch {
   std::vector<MemberRun> EvenRuns(const NodePlacement& placement) const;
   std::vector<MemberRun> RoleRuns(const NodePlacement& placement, size_t more) const;
   std::vector<MemberRun> PartRuns(const NodePlacement& placement);
+  void AddWithin(const NodePlacement& outer, absl::Span<const int> levels, int tier,
+                 const std::vector<const NodePlacement*>& domains, MemberRun& run);
   bool Start(const Candidate& candidate, AttemptResult other);
   void Fail();
   bool WouldHaveRoom(const NodePlacement& placement, int32_t below) const;

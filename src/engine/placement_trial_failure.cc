@@ -87,6 +87,10 @@ void PlacementTrial::TryToEvictIn(const Candidate& candidate, AttemptResult& oth
     }
   }
   other.minimum_reached = request_.minimum == 0;
+  if (request_.most_moves > 0 && other.plans.empty() && !other.minimum_reached) {
+    other.moves_finding = absl::StrCat("Pods are not moved for groups in ",
+                                       by_slices ? "slices." : "subgroups with wishes.");
+  }
   cycles_ += other.cycles;
 }
 

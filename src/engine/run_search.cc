@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "engine/run_space.h"
 #include "engine/transaction.h"
 #include "search/assignment_search.h"
@@ -43,8 +44,13 @@ class RunSearch {
     for (const NodePlacement* const placement : PlacementsByRoom(runs_[i], rooms_[i])) {
       if (++steps_ > request_.group_search_steps) undecided_ = true;
       if (undecided_) return false;
+      if (!domains_.Allow(runs_[i], placement)) continue;
       const Transaction::Savepoint before = transaction_.Save();
-      if (PlaceRun(i, *placement) && PlaceFrom(i + 1)) return true;
+      if (PlaceRun(i, *placement)) {
+        domains_.Enter(runs_[i], placement);
+        if (PlaceFrom(i + 1)) return true;
+        domains_.Leave(runs_[i]);
+      }
       transaction_.RollBackTo(before);
       if (undecided_) return false;
     }
@@ -91,6 +97,7 @@ class RunSearch {
   Transaction transaction_;
   std::vector<size_t> left_;  // pods from each run on
   std::vector<RunRoom> rooms_;
+  SharedDomains domains_;
   int64_t steps_ = 0;
   bool undecided_ = false;
 };
@@ -126,6 +133,22 @@ RunsOutcome PlaceByAssignment(const AttemptRequest& request, const std::vector<M
   return RunsOutcome::kUndecided;
 }
 
+// A part whose own subgroups do not all start that have to does not start half.
+void TakeBackPartsThatMiss(const AttemptRequest& request, ClusterState& cluster,
+                           AttemptResult& result) {
+  if (!request.quorum.has_parts()) return;
+  const std::vector<bool> starts =
+      request.quorum.PartsThatStart(request.CountByPart(result.placed));
+  absl::flat_hash_map<const PodInfo*, int> part_of;
+  for (size_t i = 0; i < request.pods.size(); ++i) {
+    part_of.emplace(request.pods[i].get(), request.PartOf(i));
+  }
+  Transaction transaction(cluster, result.placed);
+  for (size_t i = result.placed.size(); i-- > 0;) {
+    if (!starts[part_of[result.placed[i].placement.pod.get()]]) transaction.TakeBack(i);
+  }
+}
+
 }  // namespace
 
 std::vector<const NodePlacement*> PlacementsByRoom(const MemberRun& run, const RunRoom& room) {
@@ -155,13 +178,14 @@ std::vector<const NodePlacement*> PlacementsByRoom(const MemberRun& run, const R
 RunsOutcome PlaceRuns(AttemptRequest& request, const std::vector<MemberRun>& runs,
                       ClusterState& cluster, PodScheduler& pod_scheduler, AttemptResult& result) {
   const NodePlacement* const outer = request.placement;
-  const RunsOutcome outcome = RunSearch(request, runs, cluster, pod_scheduler, result).Run();
+  RunsOutcome outcome = RunSearch(request, runs, cluster, pod_scheduler, result).Run();
   request.placement = outer;
-  if (outcome != RunsOutcome::kExhausted || request.watch != nullptr ||
-      AnyOrderIsAsGood(request, runs, cluster)) {
-    return outcome;
+  if (outcome == RunsOutcome::kExhausted && request.watch == nullptr &&
+      !AnyOrderIsAsGood(request, runs, cluster)) {
+    outcome = PlaceByAssignment(request, runs, cluster, pod_scheduler, result);
   }
-  return PlaceByAssignment(request, runs, cluster, pod_scheduler, result);
+  if (outcome == RunsOutcome::kPlaced) TakeBackPartsThatMiss(request, cluster, result);
+  return outcome;
 }
 
 }  // namespace berth

@@ -49,12 +49,23 @@ RunSpace::RunSpace(const AttemptRequest& request, const std::vector<MemberRun>& 
       of_run_(classes),
       rows_(runs.size()) {}
 
+bool RunSpace::IsWhereSiblingsAre(int run, size_t position) const {
+  for (size_t other = 0; other < runs_.size(); ++other) {
+    for (const int scope : runs_[other].scopes) {
+      if (!IsInDomainOf(runs_[run], position, scope, rows_[other])) return false;
+    }
+  }
+  return true;
+}
+
 std::vector<bool> RunSpace::MayUse(int run) const {
   std::vector<bool> may(nodes().size(), false);
-  for (const NodePlacement* const placement : runs_[run].placements) {
+  const MemberRun& of = runs_[run];
+  for (size_t k = 0; k < of.placements.size(); ++k) {
+    const NodePlacement* const placement = of.placements[k];
     const bool holds_all = absl::c_all_of(
         rows_[run], [&](NodeRow row) { return absl::c_binary_search(placement->rows, row); });
-    if (!holds_all) continue;
+    if (!holds_all || !IsWhereSiblingsAre(run, k)) continue;
     for (const NodeRow row : placement->rows) may[row] = true;
   }
   return may;

@@ -39,6 +39,8 @@ class RunSpace final : public GroupSpace {
   int TakeBackPartialRuns();
 
  private:
+  // Whether the run may be in that one of its placements, beside runs that share a domain with it.
+  bool IsWhereSiblingsAre(int run, size_t position) const;
   // By row: whether a member of the run may be there now.
   std::vector<bool> MayUse(int run) const;
 

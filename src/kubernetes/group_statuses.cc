@@ -133,7 +133,8 @@ void GroupStatuses::Start(WatchSink& sink, const std::vector<Kind>& kinds) {
     MutexLock lock(mutex_);
     wants_groups_ = has(Kind::kPodGroup);
     wants_quotas_ = has(Kind::kElasticQuota);
-    wants_conditions_ = has(Kind::kVolcanoPodGroup) || has(Kind::kKubernetesPodGroup);
+    wants_conditions_ = has(Kind::kVolcanoPodGroup) || has(Kind::kKubernetesPodGroup) ||
+                        has(Kind::kCompositePodGroup);
     if (!wants_groups_ && !wants_quotas_ && !wants_conditions_) return;
   }
   thread_ = std::thread([this] { Work(); });
@@ -166,8 +167,8 @@ void GroupStatuses::DeliverOne(WatchEvent event) {
 
 void GroupStatuses::See(const WatchEvent& event) {
   if (wants_conditions_) {
-    if (const std::optional<GroupConditions::Key> key = conditions_.See(event)) {
-      Mark(key->first, key->second, pause_);
+    for (const GroupConditions::Key& key : conditions_.See(event)) {
+      Mark(key.first, key.second, pause_);
     }
   }
   if (!event.object.has_value() || (!wants_groups_ && !wants_quotas_)) return;
@@ -308,7 +309,8 @@ std::optional<GroupStatuses::Dirty> GroupStatuses::Next() {
 
 absl::Status GroupStatuses::Write(const Dirty& dirty) {
   std::optional<ObjectUpdate> update;
-  if (dirty.first == Kind::kVolcanoPodGroup || dirty.first == Kind::kKubernetesPodGroup) {
+  if (dirty.first == Kind::kVolcanoPodGroup || dirty.first == Kind::kKubernetesPodGroup ||
+      dirty.first == Kind::kCompositePodGroup) {
     MutexLock lock(mutex_);
     std::optional<Object> changed = conditions_.Update(dirty, absl::Now());
     if (changed.has_value()) update = {*std::move(changed), ObjectUpdate::Part::kStatus};

@@ -16,6 +16,7 @@ namespace berth {
 namespace {
 
 constexpr int kBlock = 256;
+constexpr int kFirstBlock = 16;  // a small group in a cluster with room looks at no more
 using Counts = std::array<double, kBlock>;
 
 // The quotient of operands below 2^53 is rounded right: it is not below a whole number that it
@@ -64,8 +65,9 @@ int64_t SumOfRoom(const NeededResources& needed, const NodeTable& nodes, Beside 
                   int64_t enough) {
   double sum = 0;
   Counts room;
-  for (NodeRow first = 0; first < nodes.size(); first += kBlock) {
-    const int rows = std::min(kBlock, nodes.size() - first);
+  int most = kFirstBlock;
+  for (NodeRow first = 0; first < nodes.size(); first += most, most = kBlock) {
+    const int rows = std::min(most, nodes.size() - first);
     RoomOfBlock(needed, nodes, first, rows, beside, room.data());
     for (int i = 0; i < rows; ++i) sum += room[i];
     if (sum >= static_cast<double>(enough)) return enough;
@@ -152,24 +154,30 @@ int64_t HeldRoom(const NeededResources& needed, const NodeTable& nodes,
                  absl::Span<const NodeRow> own_rows) {
   int64_t held = 0;
   for (const NodeRow row : nominated.rows()) {
-    const int32_t place = nominated.place(row);
-    if (nominated.lowest_priority()[place] < priority || absl::c_linear_search(own_rows, row)) {
-      continue;
-    }
-    const int64_t places = nodes.allowed_pods()[row] - nodes.pod_count()[row];
-    int64_t without = std::max<int64_t>(0, places);
-    int64_t beside = std::max<int64_t>(0, places - nominated.pod_count()[place]);
-    for (const auto& [resource, amount] : needed.requests) {
-      if (amount <= 0) continue;
-      const int64_t taken = nominated.at(row).requests.Get(resource);
-      const int64_t free = std::max<int64_t>(
-          0, SaturatingSubtract(nodes.allocatable(resource)[row], nodes.requested(resource)[row]));
-      without = std::min(without, free / amount);
-      if (taken >= 0) beside = std::min(beside, std::max<int64_t>(0, free - taken) / amount);
-    }
-    held += without - std::min(beside, without);
+    held += HeldRoomOnRow(needed, nodes, nominated, priority, own_rows, row);
   }
   return held;
+}
+
+int64_t HeldRoomOnRow(const NeededResources& needed, const NodeTable& nodes,
+                      const NominatedRows& nominated, int32_t priority,
+                      absl::Span<const NodeRow> own_rows, NodeRow row) {
+  const int32_t place = nominated.place(row);
+  if (nominated.lowest_priority()[place] < priority || absl::c_linear_search(own_rows, row)) {
+    return 0;
+  }
+  const int64_t places = nodes.allowed_pods()[row] - nodes.pod_count()[row];
+  int64_t without = std::max<int64_t>(0, places);
+  int64_t beside = std::max<int64_t>(0, places - nominated.pod_count()[place]);
+  for (const auto& [resource, amount] : needed.requests) {
+    if (amount <= 0) continue;
+    const int64_t taken = nominated.at(row).requests.Get(resource);
+    const int64_t free = std::max<int64_t>(
+        0, SaturatingSubtract(nodes.allocatable(resource)[row], nodes.requested(resource)[row]));
+    without = std::min(without, free / amount);
+    if (taken >= 0) beside = std::min(beside, std::max<int64_t>(0, free - taken) / amount);
+  }
+  return without - std::min(beside, without);
 }
 
 ShortResource FindShortResource(const NeededResources& needed, const NodeTable& nodes) {

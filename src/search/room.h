@@ -40,6 +40,11 @@ int64_t HeldRoom(const NeededResources& needed, const NodeTable& nodes,
                  const NominatedRows& nominated, int32_t priority,
                  absl::Span<const NodeRow> own_rows);
 
+// The same of one of these nodes.
+int64_t HeldRoomOnRow(const NeededResources& needed, const NodeTable& nodes,
+                      const NominatedRows& nominated, int32_t priority,
+                      absl::Span<const NodeRow> own_rows, NodeRow row);
+
 // What of it is the shortest: the resource (or "pods") of which alone there is room for the fewest.
 struct ShortResource {
   std::string name;

@@ -34,7 +34,10 @@ EVENTS_AGAIN = ("events.k8s.io", "events", "patch")
 # Of kinds that the server of this test does not have: they are asked for in vain, by one verb, and not written. And of
 # ClusterQuotas, of which only the first test makes one.
 ABSENT = {("scheduling.berth.dev", "clusterquotas", "get"), ("scheduling.berth.dev", "clusterquotas/status", "patch"),
-          *(("scheduling.k8s.io", resource, verb) for resource in ("workloads", "compositepodgroups") for verb in ("list", "watch")),
+          *(("scheduling.k8s.io", "workloads", verb) for verb in ("list", "watch")),
+          *(("scheduling.k8s.io", resource, verb) for resource, verb in (
+              ("compositepodgroups", "list"), ("compositepodgroups", "watch"), ("compositepodgroups", "get"),
+              ("compositepodgroups/status", "patch"))),
           *((group, resource, verb) for group, resource in (("kueue.x-k8s.io", "topologies"), ("kai.scheduler", "topologies"),
                                                             ("scheduling.koordinator.sh", "clusternetworktopologies"))
             for verb in ("list", "watch")),

@@ -14,6 +14,8 @@
 namespace berth {
 namespace {
 
+using Keys = std::vector<GroupConditions::Key>;
+
 Object Parse(const std::string& text) {
   Manifests manifests = ParseManifest(text, "f");
   for (const Problem& problem : manifests.problems) {
@@ -75,11 +77,11 @@ TEST(GroupConditions, PodsAreCountedForTheGroupThatTheyName) {
   EXPECT_EQ(see(pod + "containers: [{name: c, image: x}]}, status: {conditions: [{type: "
                       "PodScheduled, status: 'False', "
                       "reason: Unschedulable, message: full}]}}"),
-            key);
+            Keys{key});
   EXPECT_FALSE(seen.Update(key, absl::UnixEpoch()).has_value()) << "there is no such group yet";
   EXPECT_EQ(see("{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: g}, "
                 "spec: {schedulingPolicy: {gang: {minCount: 1}}}}"),
-            key);
+            Keys{key});
   const std::optional<Object> told = seen.Update(key, absl::UnixEpoch());
   ASSERT_TRUE(told.has_value());
   EXPECT_EQ(told->As<api::KubernetesPodGroup>().status().conditions(0).message(), "full");
@@ -94,11 +96,89 @@ TEST(GroupConditions, PodsAreCountedForTheGroupThatTheyName) {
                 .conditions(0)
                 .status(),
             "True");
-  EXPECT_EQ(seen.See({WatchEvent::Type::kDeleted, bound}), key);
+  EXPECT_EQ(seen.See({WatchEvent::Type::kDeleted, bound}), Keys{key});
   EXPECT_EQ(see("{apiVersion: v1, kind: Pod, metadata: {name: q, annotations: "
                 "{scheduling.k8s.io/group-name: v}}}"),
-            GroupConditions::Key(Kind::kVolcanoPodGroup, "default/v"));
-  EXPECT_FALSE(see("{apiVersion: v1, kind: Pod, metadata: {name: r}}").has_value());
+            Keys{GroupConditions::Key(Kind::kVolcanoPodGroup, "default/v")});
+  EXPECT_THAT(see("{apiVersion: v1, kind: Pod, metadata: {name: r}}"), ::testing::IsEmpty());
+}
+
+// A tree of three levels: top needs both of left and right, left one of a and b; c is in right.
+TEST(GroupConditions, ACompositeIsScheduledOnceEnoughOfItsChildrenAre) {
+  GroupConditions seen;
+  const auto see = [&](const std::string& text) {
+    return seen.See({WatchEvent::Type::kSet, Parse(text)});
+  };
+  const auto composite = [&](const std::string& name, const std::string& parent, int groups) {
+    return see(absl::StrCat(
+        "{apiVersion: scheduling.k8s.io/v1alpha3, kind: CompositePodGroup, metadata: {name: ", name,
+        ", generation: 7}, spec: {",
+        parent.empty() ? "" : "parentCompositePodGroupName: " + parent + ", ",
+        "schedulingPolicy: {gang: {minGroupCount: ", groups, "}}}}"));
+  };
+  const auto group = [&](const std::string& name, const std::string& parent) {
+    return see(absl::StrCat(
+        "{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: ", name,
+        "}, spec: {parentCompositePodGroupName: ", parent,
+        ", schedulingPolicy: {gang: {minCount: 1}}}}"));
+  };
+  const auto pod = [&](const std::string& of, bool bound) {
+    return see(absl::StrCat(
+        "{apiVersion: v1, kind: Pod, metadata: {name: p-", of, ", uid: u-", of,
+        "}, spec: {schedulingGroup: {podGroupName: ", of, "}, ", bound ? "nodeName: n0, " : "",
+        "containers: [{name: c, image: x}]}, status: {conditions: [{type: "
+        "PodScheduled, status: '",
+        bound ? "True" : "False", "', reason: Unschedulable, message: no ", of, "}]}}"));
+  };
+  const auto key = [](const std::string& name) {
+    return GroupConditions::Key(Kind::kCompositePodGroup, "default/" + name);
+  };
+  const auto told = [&](const std::string& name) {
+    const std::optional<Object> object = seen.Update(key(name), absl::UnixEpoch());
+    if (!object.has_value()) return std::string("-");
+    seen.See({WatchEvent::Type::kSet, *object});
+    const api::Condition& condition = object->As<api::CompositePodGroup>().status().conditions(0);
+    return absl::StrCat(condition.type(), " ", condition.status(), " ", condition.reason(), " ",
+                        condition.message(), " ", condition.observed_generation());
+  };
+  EXPECT_EQ(pod("a", false), Keys{GroupConditions::Key(Kind::kKubernetesPodGroup, "default/a")})
+      << "nobody knows what is above it";
+  group("a", "left");
+  group("b", "left");
+  group("c", "right");
+  EXPECT_EQ(composite("left", "top", 1), (Keys{key("left"), key("top")}));
+  composite("right", "top", 1);
+  composite("top", "", 2);
+  EXPECT_EQ(told("top"), "CompositePodGroupInitiallyScheduled False Unschedulable no a 7");
+  EXPECT_EQ(told("right"), "-") << "none of its pods was tried";
+  EXPECT_EQ(pod("b", true), (Keys{GroupConditions::Key(Kind::kKubernetesPodGroup, "default/b"),
+                                  key("left"), key("top")}));
+  EXPECT_EQ(told("left"), "CompositePodGroupInitiallyScheduled True Scheduled  7");
+  EXPECT_EQ(told("top"), "-") << "one of two";
+  pod("c", true);
+  EXPECT_EQ(told("top"), "CompositePodGroupInitiallyScheduled True Scheduled  7");
+  EXPECT_EQ(told("right"), "CompositePodGroupInitiallyScheduled True Scheduled  7");
+  pod("c", false);
+  EXPECT_EQ(told("right"), "-") << "it never goes back";
+  const Object gone = Parse(
+      "{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: c}, spec: "
+      "{parentCompositePodGroupName: right}}");
+  EXPECT_EQ(seen.See({WatchEvent::Type::kDeleted, gone}), (Keys{key("right"), key("top")}));
+}
+
+// Two that name each other are no tree; nothing goes round for ever.
+TEST(GroupConditions, ARingOfCompositesEnds) {
+  GroupConditions seen;
+  for (const char* text : {"{apiVersion: scheduling.k8s.io/v1alpha3, kind: CompositePodGroup, "
+                           "metadata: {name: a}, spec: "
+                           "{parentCompositePodGroupName: b}}",
+                           "{apiVersion: scheduling.k8s.io/v1alpha3, kind: CompositePodGroup, "
+                           "metadata: {name: b}, spec: "
+                           "{parentCompositePodGroupName: a}}"}) {
+    EXPECT_THAT(seen.See({WatchEvent::Type::kSet, Parse(text)}),
+                ::testing::SizeIs(::testing::Le(4)));
+  }
+  EXPECT_FALSE(seen.Update({Kind::kCompositePodGroup, "default/a"}, absl::UnixEpoch()).has_value());
 }
 
 }  // namespace

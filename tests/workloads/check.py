@@ -75,12 +75,15 @@ def main():
         if 0 < group["bound"] < group["minMember"]:
             failures.append("group %s runs in part: %s" % (group["group"], group))
     labels = {o["metadata"]["name"]: o["metadata"]["labels"] for o in objects if o["kind"] == "Node"}
-    members = collections.defaultdict(list)
+    members = collections.defaultdict(list)  # nodes, by group; with those of the groups below it
+    above = {o["metadata"]["name"]: o["spec"].get("parentCompositePodGroupName") for o in objects
+             if o["kind"] in ("PodGroup", "CompositePodGroup")}
     for o in objects:
-        group = o["spec"].get("schedulingGroup") if o["kind"] == "Pod" else None
-        if group:
-            node = node_of.get("%s/%s" % (o["metadata"]["namespace"], o["metadata"]["name"]))
-            members[group["podGroupName"]] += [node] if node else []
+        group = o["spec"].get("schedulingGroup", {}).get("podGroupName") if o["kind"] == "Pod" else None
+        node = node_of.get("%s/%s" % (o["metadata"]["namespace"], o["metadata"]["name"])) if group else None
+        while node and group:
+            members[group].append(node)
+            group = above[group]
     for o in objects:
         for wish in o.get("spec", {}).get("schedulingConstraints", {}).get("topology", []):
             name = o["metadata"]["name"]
