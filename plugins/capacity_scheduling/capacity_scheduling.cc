@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "berth/api/core_v1.pb.h"
+#include "berth/api/resource_v1.pb.h"
 #include "berth/api/scheduling_berth_dev.pb.h"
 #include "berth/api/scheduling_x_k8s_io.pb.h"
 #include "berth/framework/placement.h"
@@ -61,6 +62,14 @@ absl::StatusOr<QueueingHint> ClusterQuotaChanged(const PodInfo&, const ObjectCha
   return google::protobuf::util::MessageDifferencer::Equals(before.spec(), after.spec())
              ? QueueingHint::kSkip
              : QueueingHint::kQueue;
+}
+
+// Whether the claim has devices, and had none or was not there.
+bool HasDevicesNow(const ObjectChange& change) {
+  const auto has_devices = [](const Object* claim) {
+    return claim != nullptr && claim->As<api::ResourceClaim>().status().has_allocation();
+  };
+  return has_devices(change.new_object) && !has_devices(change.old_object);
 }
 
 // What one attempt in a tree of quotas keeps.
@@ -458,6 +467,10 @@ std::unique_ptr<QueueContest> CapacityScheduling::NewContest() {
 }
 
 std::vector<ClusterEventWithHint> CapacityScheduling::EventsToRegister() const {
+  const auto devices_changed = [this](const PodInfo&,
+                                      const ObjectChange&) -> absl::StatusOr<QueueingHint> {
+    return QueueIf(book_.has_tree() && book_.sees_devices());
+  };
   return {{{EventResource::Pod(), action::kDelete | action::kUpdatePodScaleDown}, nullptr},
           {{EventResource::Of(Kind::kElasticQuota), action::kAll}, &BoundsChanged},
           {{EventResource::Of(Kind::kClusterQuota), action::kAll}, &ClusterQuotaChanged},
@@ -465,7 +478,16 @@ std::vector<ClusterEventWithHint> CapacityScheduling::EventsToRegister() const {
           {{EventResource::Node(), action::kAdd | action::kUpdateNodeAllocatable},
            [this](const PodInfo&, const ObjectChange&) -> absl::StatusOr<QueueingHint> {
              return QueueIf(book_.has_tree());
-           }}};
+           }},
+          // A claim that has devices is charged for these, no more for all that they might be.
+          {{EventResource::Of(Kind::kResourceClaim), action::kAdd | action::kUpdate},
+           [this](const PodInfo&, const ObjectChange& change) -> absl::StatusOr<QueueingHint> {
+             return QueueIf(book_.has_tree() && book_.devices().has_attribute_lines() &&
+                            HasDevicesNow(change));
+           }},
+          // Devices are others, or count as less.
+          {{EventResource::Of(Kind::kResourceSlice), action::kAll}, devices_changed},
+          {{EventResource::Of(Kind::kDeviceClass), action::kAll}, devices_changed}};
 }
 
 // The first resource by name that is over its bound; a pod that asks for more than the bound itself

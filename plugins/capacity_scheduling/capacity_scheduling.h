@@ -106,6 +106,7 @@ class CapacityScheduling final : public Plugin,
     status_.Touch();
   }
   void OnSynced() override {
+    book_.Refresh();  // the first attempt is for who is first by the quotas
     status_.Begin();
     warnings_.Begin();
   }

@@ -4,15 +4,20 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "berth/preemption/preemption.h"
 #include "plugins/capacity_scheduling/victim_units.h"
 
 namespace berth {
 
+// Of a gang of which somebody may go also those who may not by themselves, as what it has beyond
+// its minimum last: they go with it, or it stays.
 std::vector<VictimUnit> LedgerTrial::Units() const {
-  std::vector<RunningPod> pods;
+  std::vector<RunningPod> pods, others;
   const NodeTable& nodes = handle_.nodes();
   std::vector<NodeRow> rows;
   if (auto with_victims = rules_.RowsWithVictims(state_, pod_, nodes)) {
@@ -26,14 +31,26 @@ std::vector<VictimUnit> LedgerTrial::Units() const {
     const NodeInfo& node = nodes.node(row);
     for (const std::shared_ptr<const PodInfo>& pod : node.pods()) {
       if (pod->deletion_time().has_value()) continue;
-      if (rules_.MayTakeBack(state_, *pod, ledger_.RequestOf(*pod), pod_)) {
-        pods.push_back({pod, node.name()});
-      }
+      const bool may_go = rules_.MayTakeBack(state_, *pod, ledger_.RequestOf(*pod), pod_);
+      (may_go ? pods : others).push_back({pod, node.name()});
     }
   }
-  absl::c_stable_sort(pods, [](const RunningPod& a, const RunningPod& b) {
+  const auto less_important = [](const RunningPod& a, const RunningPod& b) {
     return MoreImportantPod(*b.pod, *a.pod);
-  });
+  };
+  absl::c_stable_sort(pods, less_important);
+  absl::c_stable_sort(others, less_important);
+  const auto group_of = [&](const RunningPod& running) {
+    return handle_.groups().GroupOfPod(running.pod->uid());
+  };
+  absl::flat_hash_set<std::string> gangs;
+  for (const RunningPod& running : pods) {
+    if (const std::optional<std::string> gang = group_of(running)) gangs.insert(*gang);
+  }
+  for (const RunningPod& other : others) {
+    const std::optional<std::string> gang = group_of(other);
+    if (gang.has_value() && gangs.contains(*gang)) pods.push_back(other);
+  }
   return UnitsOf(handle_, pods);
 }
 

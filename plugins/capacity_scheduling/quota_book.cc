@@ -136,11 +136,8 @@ void QuotaBook::FollowNodes() {
     return (change.aspects & (Aspect::kNodeAllocatable | Aspect::kNodeLabels)) != 0;
   };
   if (same_slices && changes.has_value() && absl::c_none_of(*changes, counts)) return;
-  const bool sees_devices = absl::c_any_of(tree_.lines(), [](const QuotaLine& line) {
-    return line.counts == QuotaLine::Counts::kGpu || !line.attribute().empty();
-  });
   std::vector<const Object*> slices_now;
-  if (sees_devices) slices_now = handle_.objects().List(Kind::kResourceSlice);
+  if (sees_devices()) slices_now = handle_.objects().List(Kind::kResourceSlice);
   devices_.Read(slices_now, tree_.lines());
   std::vector<int64_t> capacity(tree_.lines().size(), 0);
   for (NodeRow row = 0; row < nodes.size(); ++row) {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
@@ -106,6 +107,12 @@ class QuotaBook {
   // What lines look for a node's labels in. Valid until it is asked about another node.
   const LabelSet& LabelsOf(const NodeInfo& node) const {
     return devices_.LabelsOf(node.name(), node.labels());
+  }
+  // Whether lines of the tree look at what slices offer.
+  bool sees_devices() const {
+    return absl::c_any_of(tree_.lines(), [](const QuotaLine& line) {
+      return line.counts == QuotaLine::Counts::kGpu || !line.attribute().empty();
+    });
   }
   // What it would be charged; lines of some nodes only with a node.
   LineAmounts ChargeOf(const PodInfo& pod, const LabelSet* node) const {

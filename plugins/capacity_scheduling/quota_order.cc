@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 
 namespace berth {
@@ -22,7 +23,10 @@ LineAmounts QuotaContest::RequestOf(const QueuedPodInfo& head) const {
 }
 
 void QuotaContest::SetHead(int line, const QueuedPodInfo* head) {
-  if (IsOver()) return;
+  if (!IsOver()) new_heads_[line] = head;
+}
+
+void QuotaContest::Enter(int line, const QueuedPodInfo* head) {
   if (head == nullptr) return tournament_.SetHead(line, std::nullopt);
   tournament_.SetHead(line,
                       TournamentHead{.request = book_.has_tree() ? RequestOf(*head) : LineAmounts(),
@@ -30,7 +34,12 @@ void QuotaContest::SetHead(int line, const QueuedPodInfo* head) {
                                      .since = head->group_timestamp});
 }
 
-int QuotaContest::Next() { return IsOver() ? -1 : tournament_.Next().value_or(-1); }
+int QuotaContest::Next() {
+  if (IsOver()) return -1;
+  for (const auto& [line, head] : new_heads_) Enter(line, head);
+  new_heads_.clear();
+  return tournament_.Next().value_or(-1);
+}
 
 namespace {
 
@@ -47,14 +56,24 @@ absl::Span<const QuotaOrderKey> OrderOf(const QuotaSpec& spec) {
   return by_arrival ? absl::MakeConstSpan(kOfArrival) : absl::MakeConstSpan(spec.order);
 }
 
+// When what stands in a strict line came: as it is the same after a restart, which the first
+// attempt is not, the creation of the pod; of a group, what orders it.
+absl::Time ArrivalOf(const QueuedPodInfo& queued) {
+  const absl::Time created = queued.pod->creation_time();
+  return !queued.group.empty() || created <= absl::UnixEpoch() ? queued.group_timestamp : created;
+}
+
 }  // namespace
 
 int ComparePods(const QuotaSpec& spec, const QueuedPodInfo& a, const QueuedPodInfo& b) {
+  const bool is_strict = spec.queueing == QuotaQueueing::kStrictFifo;
   for (const QuotaOrderKey key : OrderOf(spec)) {
     if (key == QuotaOrderKey::kPodPriority && a.priority() != b.priority()) {
       return a.priority() > b.priority() ? -1 : 1;
     }
-    if (key == QuotaOrderKey::kAge && a.group_timestamp != b.group_timestamp) {
+    if (key != QuotaOrderKey::kAge) continue;
+    if (is_strict && ArrivalOf(a) != ArrivalOf(b)) return ArrivalOf(a) < ArrivalOf(b) ? -1 : 1;
+    if (a.group_timestamp != b.group_timestamp) {
       return a.group_timestamp < b.group_timestamp ? -1 : 1;
     }
   }

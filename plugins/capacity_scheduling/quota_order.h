@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "absl/container/flat_hash_map.h"
 #include "berth/extensions/queue_order.h"
 #include "berth/framework/handle.h"
 #include "berth/quota/tournament.h"
@@ -26,6 +27,7 @@ class QuotaContest final : public QueueContest {
 
  private:
   LineAmounts RequestOf(const QueuedPodInfo& head) const;
+  void Enter(int line, const QueuedPodInfo* head);
   // The tree is another one: the queue is about to line up anew.
   bool IsOver() const { return book_.tree_version() != version_; }
 
@@ -33,6 +35,8 @@ class QuotaContest final : public QueueContest {
   const Handle& handle_;
   const uint64_t version_;
   Tournament tournament_;
+  // Heads that the tournament has not seen: a gang that grows member by member is added up once.
+  absl::flat_hash_map<int, const QueuedPodInfo*> new_heads_;
 };
 
 // In a quota with an `order` of its own: by what of it tells pods apart.

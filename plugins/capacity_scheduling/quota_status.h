@@ -22,6 +22,7 @@ inline constexpr absl::string_view kContradictoryQuota = "ContradictoryQuota";
 struct ToldOfQuotas {
   absl::flat_hash_map<std::string, std::string> texts;
   absl::flat_hash_map<std::string, std::string> wrong;
+  absl::flat_hash_map<std::string, std::string> classes;  // DeviceClasses
 };
 
 // Looks at all quotas some time after something changed, and writes the statuses that differ: of

@@ -10,6 +10,8 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/amounts.h"
+#include "berth/api/gpu_milli.h"
+#include "berth/api/resource_v1.pb.h"
 #include "berth/columns/node_table.h"
 #include "berth/quota/quota_tree.h"
 
@@ -26,9 +28,12 @@ bool QuotaWarnings::QuotasChanged() {
   const ObjectStore& objects = handle_.objects();
   const uint64_t elastic = objects.version(Kind::kElasticQuota);
   const uint64_t cluster = objects.version(Kind::kClusterQuota);
-  const bool changed = elastic != elastic_version_ || cluster != cluster_version_;
+  const uint64_t classes = objects.version(Kind::kDeviceClass);
+  const bool changed = elastic != elastic_version_ || cluster != cluster_version_ ||
+                       (has_quotas_ && classes != class_version_);
   elastic_version_ = elastic;
   cluster_version_ = cluster;
+  class_version_ = classes;
   return changed;
 }
 
@@ -87,6 +92,25 @@ QuotaAmounts QuotaWarnings::Capacity(absl::Span<const QuotaSpec> specs) const {
   return capacity;
 }
 
+// What a class says that its devices count as, and cannot be read.
+void QuotaWarnings::TellOfClasses() {
+  absl::flat_hash_map<std::string, std::string> unreadable;
+  for (const Object* object : handle_.objects().List(Kind::kDeviceClass)) {
+    const auto& annotations = object->As<api::DeviceClass>().metadata().annotations();
+    const auto said = annotations.find(std::string(kGpuMilliOfClass));
+    if (!has_quotas_ || said == annotations.end()) continue;
+    const absl::StatusOr<int64_t> milli = ParseGpuMilli(said->second);
+    if (milli.ok()) continue;
+    std::string text =
+        absl::StrCat("metadata.annotations[\"", kGpuMilliOfClass, "\"]: ", milli.status().message(),
+                     "; its devices count for gpu as if it were not there");
+    const std::string uid(object->uid());
+    if (told_->classes[uid] != text) handle_.WarnAbout(*object, "UnreadableAnnotation", text);
+    unreadable[uid] = std::move(text);
+  }
+  told_->classes = std::move(unreadable);
+}
+
 void QuotaWarnings::TellAll() {
   std::vector<const Object*> quotas = handle_.objects().List(Kind::kClusterQuota);
   for (const Object* quota : handle_.objects().List(Kind::kElasticQuota)) quotas.push_back(quota);
@@ -117,6 +141,7 @@ void QuotaWarnings::TellAll() {
     told = text->second;
     handle_.WarnAbout(*quota, kContradictoryQuota, told);
   }
+  TellOfClasses();
   absl::erase_if(told_->texts, [&](const auto& entry) { return !wrong.contains(entry.first); });
   if (told_->wrong == wrong) return;
   told_->wrong = std::move(wrong);

@@ -20,7 +20,8 @@ namespace berth {
 // Says what `berth validate` says of a set of quotas: in a Warning event about each quota, and so
 // in the log; QuotaStatus says it in a condition of ClusterQuotas. Says it once, and again when it
 // has changed: of kMostAtOnce quotas in kPause at most, the others follow. Nodes that came or went
-// are looked at once in kPauseOfNodes. Scheduling thread.
+// are looked at once in kPauseOfNodes. Also of DeviceClasses that say what their devices count as
+// and cannot be read. Scheduling thread.
 class QuotaWarnings {
  public:
   static constexpr absl::Duration kPause = absl::Seconds(5);
@@ -41,6 +42,7 @@ class QuotaWarnings {
   bool NodesChanged();
   void TellSoon();
   void TellAll();
+  void TellOfClasses();
   QuotaAmounts Capacity(absl::Span<const QuotaSpec> specs) const;
 
   Handle& handle_;
@@ -49,7 +51,7 @@ class QuotaWarnings {
   const std::shared_ptr<ToldOfQuotas> told_;
   bool begun_ = false;
   bool has_quotas_ = false;
-  uint64_t elastic_version_ = 0, cluster_version_ = 0;
+  uint64_t elastic_version_ = 0, cluster_version_ = 0, class_version_ = 0;
   std::optional<uint64_t> nodes_version_;
   bool timer_is_set_ = false;
   absl::Time last_ = absl::InfinitePast();

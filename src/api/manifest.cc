@@ -116,7 +116,7 @@ class ManifestReader {
         };
         warnings_.CheckGroupMarks(pod_template, ManifestWarnings::Marked::kPod, "spec.template.",
                                   subject);
-        warnings_.CheckRunTimes(pod_template.Find("metadata"), "spec.template.", subject);
+        warnings_.CheckAnnotations(pod_template.Find("metadata"), "spec.template.", subject);
       }
       Take(problems);
       if (workload.has_value()) workloads_.push_back(*std::move(workload));
@@ -228,13 +228,31 @@ class ManifestReader {
     if (const std::optional<ManifestWarnings::Marked> what = MarkedAs(kind)) {
       warnings_.CheckGroupMarks(value, *what, "", subject);
     }
-    if (kind == Kind::kPod) warnings_.CheckRunTimes(value.Find("metadata"), "", subject);
+    if (kind == Kind::kPod) warnings_.CheckAnnotations(value.Find("metadata"), "", subject);
+    if (kind == Kind::kDeviceClass) warnings_.CheckGpuMilli(value.Find("metadata"), subject);
+    if (kind == Kind::kClusterQuota || kind == Kind::kElasticQuota) {
+      NoteFields(value.where().ToString(), value, "");
+    }
     if (!IsNamespaced(kind)) {
       meta.clear_namespace_();
     } else if (meta.namespace_().empty()) {
       meta.set_namespace_(options_.default_namespace);
     }
     AddObject(kind, std::move(message), value.where());
+  }
+
+  // As messages name them: "spec.reclaim.strategy", "spec.min[gpu]"; a label or annotation by its
+  // key alone.
+  void NoteFields(const std::string& object, Value map, const std::string& path) {
+    const bool has_keys = path == "metadata.labels" || path == "metadata.annotations";
+    for (const Value::Item item : map.items()) {
+      const std::string field = absl::StrCat(path, path.empty() ? "" : ".", item.key);
+      const std::string entry = absl::StrCat(path, "[", item.key, "]");
+      for (const std::string& name : {field, entry, has_keys ? std::string(item.key) : field}) {
+        result_.fields_of_quotas.try_emplace(absl::StrCat(object, " ", name), item.where);
+      }
+      NoteFields(object, item.value, field);
+    }
   }
 
   void AddObject(Kind kind, std::shared_ptr<google::protobuf::Message> message,

@@ -11,6 +11,7 @@
 #include "api/field_error.h"
 #include "api/near_miss.h"
 #include "api/workloads.h"
+#include "berth/api/gpu_milli.h"
 #include "berth/api/kinds.h"
 #include "berth/api/run_time.h"
 
@@ -132,21 +133,45 @@ void ManifestWarnings::CheckGroupMarks(Value object, Marked what, absl::string_v
   CheckMap(object.Find("spec"), FieldsOf(what), below + "spec", is_grouped, subject);
 }
 
-void ManifestWarnings::CheckRunTimes(Value metadata, absl::string_view path,
-                                     absl::FunctionRef<std::string()> subject) {
+void ManifestWarnings::CheckAnnotations(Value metadata, absl::string_view path,
+                                        absl::FunctionRef<std::string()> subject) {
   for (const Value::Item& item : metadata.Find("annotations").items()) {
-    const bool simulated = item.key == kSimulatedRunTime;
-    if (!simulated && item.key != kDeclaredRunTime) continue;
-    const absl::StatusOr<absl::Duration> run_time =
-        ParseRunTime(item.value.AsString().value_or(""));
-    if (run_time.ok()) continue;
-    Add({.where = item.value.where(),
-         .subject = subject(),
-         .message = absl::StrCat(
-             path, "metadata.annotations[", Quoted(item.key), "]: ", run_time.status().message(),
-             simulated ? "; the pod runs for ever" : "; it is not known how long the pod runs"),
-         .severity = Severity::kWarning});
+    const absl::string_view text = item.value.AsString().value_or("");
+    absl::Status read;
+    absl::string_view so;
+    if (item.key == kSimulatedRunTime) {
+      read = ParseRunTime(text).status();
+      so = "; the pod runs for ever";
+    } else if (item.key == kDeclaredRunTime) {
+      read = ParseRunTime(text).status();
+      so = "; it is not known how long the pod runs";
+    } else if (item.key == kCheckpointTime) {
+      read = ParseCheckpointTime(text).status();
+      so = "; its work counts as saved when it started";
+    }
+    if (!read.ok()) WarnOfAnnotation(item, path, absl::StrCat(read.message(), so), subject);
   }
+}
+
+void ManifestWarnings::CheckGpuMilli(Value metadata, absl::FunctionRef<std::string()> subject) {
+  for (const Value::Item& item : metadata.Find("annotations").items()) {
+    if (item.key != kGpuMilliOfClass) continue;
+    const absl::StatusOr<int64_t> milli = ParseGpuMilli(item.value.AsString().value_or(""));
+    if (milli.ok()) continue;
+    WarnOfAnnotation(item, "",
+                     absl::StrCat(milli.status().message(),
+                                  "; devices of the class count for gpu as if it were not there"),
+                     subject);
+  }
+}
+
+void ManifestWarnings::WarnOfAnnotation(const Value::Item& item, absl::string_view path,
+                                        absl::string_view what,
+                                        absl::FunctionRef<std::string()> subject) {
+  Add({.where = item.value.where(),
+       .subject = subject(),
+       .message = absl::StrCat(path, "metadata.annotations[", Quoted(item.key), "]: ", what),
+       .severity = Severity::kWarning});
 }
 
 void ManifestWarnings::CheckMap(Value map, GroupMark::Place place, absl::string_view path,

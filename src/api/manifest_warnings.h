@@ -28,15 +28,19 @@ class ManifestWarnings {
   void CheckGroupMarks(Value object, Marked what, absl::string_view path,
                        absl::FunctionRef<std::string()> subject);
 
-  // Annotations that say how long a pod runs, and are no such time. `metadata` is a pod's or a pod
-  // template's.
-  void CheckRunTimes(Value metadata, absl::string_view path,
-                     absl::FunctionRef<std::string()> subject);
+  // Annotations that say how long a pod runs, or when it saved its work, and are no such time.
+  // `metadata` is a pod's or a pod template's.
+  void CheckAnnotations(Value metadata, absl::string_view path,
+                        absl::FunctionRef<std::string()> subject);
+  // What a DeviceClass says that its devices count as, and is no such number.
+  void CheckGpuMilli(Value metadata, absl::FunctionRef<std::string()> subject);
 
   // In the order in which they were first found.
   void AddTo(Problems& problems) const;
 
  private:
+  void WarnOfAnnotation(const Value::Item& item, absl::string_view path, absl::string_view what,
+                        absl::FunctionRef<std::string()> subject);
   void CheckMap(Value map, GroupMark::Place place, absl::string_view path, bool is_grouped,
                 absl::FunctionRef<std::string()> subject);
 

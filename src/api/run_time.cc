@@ -17,4 +17,11 @@ absl::StatusOr<absl::Duration> ParseRunTime(absl::string_view text) {
   return run_time;
 }
 
+absl::StatusOr<absl::Time> ParseCheckpointTime(absl::string_view text) {
+  absl::StatusOr<absl::Time> time = ParseTime(text);
+  if (time.ok()) return time;
+  return absl::InvalidArgumentError(
+      absl::StrCat(Quoted(text), " is no time; write it as 2026-11-26T08:00:00Z"));
+}
+
 }  // namespace berth

@@ -70,7 +70,7 @@ std::unique_ptr<Simulation> CreateSimulation(const CommandOptions& options,
   std::optional<Manifests> manifests = ReadCluster(options.clusters);
   if (!configuration.has_value() || !manifests.has_value()) return nullptr;
   WarnOfUnreadMarks(*configuration, registry, manifests->objects);
-  PrintProblems(CheckQuotasOf(manifests->objects));
+  PrintProblems(CheckQuotasOf(*manifests));
   std::optional<ExtenderList> extenders = MakeExtenders(*configuration);
   if (!extenders.has_value()) return nullptr;
   absl::StatusOr<std::unique_ptr<Simulation>> created =

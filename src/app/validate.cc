@@ -31,7 +31,7 @@ int RunValidate(const CommandOptions& options, const Registry& registry) {
   if (!options.clusters.empty()) {
     const std::optional<Manifests> manifests = ReadCluster(options.clusters);
     if (!manifests.has_value()) return 1;
-    const Problems problems = CheckQuotasOf(manifests->objects);
+    const Problems problems = CheckQuotasOf(*manifests);
     PrintProblems(problems);
     valid &= problems.ok();
   }

@@ -90,7 +90,8 @@ Engine::Engine(std::unique_ptr<ProfileSetup> setup)
                       queue_.Retry(uid, SchedulingQueue::RetryBackoff::kUnlessIdle);
                     }),
       event_handlers_({cluster_, profiles_, queue_, binder_, setup_->recorder, failure_handler_,
-                       table_updater_, metrics_, stale_groups_, moved_pods_, reservations_}),
+                       table_updater_, metrics_, stale_groups_, moved_pods_, reservations_,
+                       preemption_executor_}),
       unbound_report_(cluster_, profiles_, queue_, binder_) {
   setup_->services.Connect({.queue = &queue_,
                             .binder = &binder_,
@@ -348,6 +349,7 @@ void Engine::TryEntry(const QueueEntry& entry) {
   const bool timed = observe_ != nullptr || metrics_.enabled();
   const auto now = [timed] { return timed ? std::chrono::steady_clock::now() : SteadyTime(); };
   const SteadyTime begun = now();
+  if (!request.group.empty()) preemption_executor_.GroupTried(request.group);
   AttemptResult result = reservations_.Run(request);
   const SteadyTime ended = now();
   unfinished_.cycles += result.cycles;
@@ -386,7 +388,8 @@ void Engine::TryEntry(const QueueEntry& entry) {
   metrics_.AttemptEnded(request, result, took);
   // Before the entry goes back: its PreEnqueue gate asks whether evictions are under way.
   for (const AttemptResult::Plan& plan : result.plans) {
-    preemption_executor_.Execute(plan);
+    const bool starts_whole = result.answer == GroupAnswer::kPlan;
+    preemption_executor_.Execute(plan, starts_whole ? request.group : "");
     moved_pods_.Expect(plan);
   }
   Rejection rejection = DescribeRejection(request, result);

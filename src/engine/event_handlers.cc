@@ -2,10 +2,13 @@
 // Implementation of event_handlers.h.
 #include "engine/event_handlers.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
+#include "berth/api/run_time.h"
 
 namespace berth {
 
@@ -46,6 +49,7 @@ void EventHandlers::Handle(WatchEvent event) {
     failure_handler_.EndNominations(change.change.old_node->name());
   }
   UpdateQueue(change);
+  WarnOfAnnotations(change);
   for (const std::shared_ptr<const PodInfo>& pod : change.regrouped) {
     if (queue_.Contains(*pod->identity())) queue_.Update(pod, cluster_.GroupOf(*pod));
   }
@@ -60,7 +64,13 @@ void EventHandlers::Handle(WatchEvent event) {
   for (const ClusterEvent& moved : change.changed_since_assumed) {
     queue_.MoveAllOnEvent(moved, change.meanwhile);
   }
-  for (const ClusterEvent& moved : change.events) queue_.MoveAllOnEvent(moved, change.change);
+  EventScope scope;
+  if (change.type == ClusterChange::Type::kPodGone) {
+    scope.except_group = preemption_executor_.VictimGone(*change.change.old_pod->identity());
+  }
+  for (const ClusterEvent& moved : change.events) {
+    queue_.MoveAllOnEvent(moved, change.change, scope);
+  }
   for (const std::string& group : change.redefined) queue_.GroupChanged(group);
   metrics_.EventHandled(change, begun);
 }
@@ -107,6 +117,24 @@ void EventHandlers::UpdateQueue(const ClusterChange& change) {
     case ClusterChange::Type::kSynced:
       return;
   }
+}
+
+// Annotations of ours that cannot be read are as if they were not there: their author should know.
+void EventHandlers::WarnOfAnnotations(const ClusterChange& change) {
+  const PodInfo* const pod = change.change.new_pod.get();
+  if (pod == nullptr || profiles_.Find(pod->scheduler_name()) == nullptr) return;
+  const auto warn = [&](absl::string_view key, auto parse, absl::string_view so) {
+    const std::optional<absl::string_view> text = pod->annotation(key);
+    if (!text.has_value()) return;
+    const PodInfo* const before = change.change.old_pod.get();
+    if (before != nullptr && before->annotation(key) == text) return;  // that has been said
+    const absl::Status read = parse(*text).status();
+    if (read.ok()) return;
+    recorder_.Warn(*pod, "UnreadableAnnotation",
+                   absl::StrCat("metadata.annotations[\"", key, "\"]: ", read.message(), "; ", so));
+  };
+  warn(kDeclaredRunTime, ParseRunTime, "it is not known how long the pod runs");
+  warn(kCheckpointTime, ParseCheckpointTime, "its work counts as saved when it started");
 }
 
 }  // namespace berth

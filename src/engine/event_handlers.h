@@ -14,6 +14,7 @@
 #include "engine/framework_set.h"
 #include "engine/group_reservations.h"
 #include "engine/moved_pods.h"
+#include "engine/preemption_executor.h"
 #include "engine/recorder.h"
 #include "engine/stale_groups.h"
 #include "engine/table_updater.h"
@@ -37,6 +38,7 @@ class EventHandlers {
     StaleGroups& stale_groups;
     MovedPods& moved_pods;
     GroupReservations& reservations;
+    PreemptionExecutor& preemption_executor;
   };
   explicit EventHandlers(const Parts& parts)
       : cluster_(parts.cluster),
@@ -49,7 +51,8 @@ class EventHandlers {
         metrics_(parts.metrics),
         stale_groups_(parts.stale_groups),
         moved_pods_(parts.moved_pods),
-        reservations_(parts.reservations) {}
+        reservations_(parts.reservations),
+        preemption_executor_(parts.preemption_executor) {}
 
   void Handle(WatchEvent event);
 
@@ -61,6 +64,7 @@ class EventHandlers {
 
  private:
   void UpdateQueue(const ClusterChange& change);
+  void WarnOfAnnotations(const ClusterChange& change);
 
   ClusterState& cluster_;
   const FrameworkSet& profiles_;
@@ -73,6 +77,7 @@ class EventHandlers {
   StaleGroups& stale_groups_;
   MovedPods& moved_pods_;
   GroupReservations& reservations_;
+  PreemptionExecutor& preemption_executor_;
   uint64_t events_ = 0;
   bool synced_ = false;
   int64_t unusable_objects_ = 0;

@@ -24,7 +24,7 @@ PreemptionExecutor::PreemptionExecutor(const SchedulerOptions& options,
       metrics_(parts.metrics),
       evictions_(*options.executor, std::move(post), *this) {}
 
-void PreemptionExecutor::Execute(const AttemptResult::Plan& to_do) {
+void PreemptionExecutor::Execute(const AttemptResult::Plan& to_do, const std::string& group) {
   const std::shared_ptr<const PodInfo>& preemptor = to_do.pod;
   const PostFilterResult& plan = to_do.result;
   const bool moves = !to_do.move_to.empty();
@@ -58,6 +58,10 @@ void PreemptionExecutor::Execute(const AttemptResult::Plan& to_do) {
     if (victim->deletion_time().has_value()) continue;  // on its way out already
     ++evicted_;
     cluster_.AssumeTerminating(*victim->identity(), message, options_.clock->Now());
+    // Of a gang that goes whole some may not have been in the way.
+    if (!group.empty() && !cluster_.groups().GroupOfPod(victim->uid()).has_value()) {
+      awaited_.Add(group, *victim);
+    }
     victims.push_back({message, std::move(event)});
   }
   if (victims.empty()) return;
@@ -96,6 +100,7 @@ void PreemptionExecutor::OnEvictionRefused(absl::string_view victim_uid) {
   --evicted_;
   ++refused_;
   cluster_.ForgetTerminating(victim_uid);
+  awaited_.Remove(victim_uid);
   // Its own binding may have failed meanwhile, and it was not queued again since it was to go.
   const std::shared_ptr<const PodInfo> pod = cluster_.FindPod(victim_uid);
   if (pod == nullptr || cluster_.cache().FindPod(victim_uid) != nullptr) return;

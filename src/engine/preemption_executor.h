@@ -13,6 +13,7 @@
 #include "berth/clock.h"
 #include "berth/framework/postfilter.h"
 #include "berth/scheduler.h"
+#include "engine/awaited_victims.h"
 #include "engine/binder.h"
 #include "engine/cluster_state.h"
 #include "engine/engine_metrics.h"
@@ -41,8 +42,9 @@ class PreemptionExecutor final : private Evictions::Listener {
   PreemptionExecutor(const SchedulerOptions& options,
                      std::function<void(std::function<void()>)> post, const Parts& parts);
 
-  // Evicts the victims. One that is not bound yet only loses its placement.
-  void Execute(const AttemptResult::Plan& to_do);
+  // Evicts the victims. One that is not bound yet only loses its placement. `group`: the plan is
+  // one of several without which it does not start; else empty.
+  void Execute(const AttemptResult::Plan& to_do, const std::string& group);
   // Evicts members of one group, at least one, because of the group itself. `reason` is valid until
   // the process ends. `why`: part of a sentence, for the condition and the event of each.
   void EvictGroup(const std::vector<std::shared_ptr<const PodInfo>>& members,
@@ -52,6 +54,9 @@ class PreemptionExecutor final : private Evictions::Listener {
     return evictions_.IsPreempting(preemptor_uid);
   }
   bool idle() const { return evictions_.idle(); }
+  // See AwaitedVictims.
+  void GroupTried(const std::string& group) { awaited_.Tried(group); }
+  std::string VictimGone(UidRef victim) { return awaited_.Remove(victim); }
 
   int64_t evictions() const { return evicted_; }          // victims asked to go
   int64_t eviction_failures() const { return refused_; }  // victims that the cluster did not let go
@@ -69,6 +74,7 @@ class PreemptionExecutor final : private Evictions::Listener {
   FailureHandler& failure_handler_;
   EngineMetrics& metrics_;
   Evictions evictions_;
+  AwaitedVictims awaited_;
   int64_t evicted_ = 0;
   int64_t refused_ = 0;
 };

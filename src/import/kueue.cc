@@ -181,7 +181,13 @@ class KueueImporter {
     Names flavors_before;
     std::map<std::string, size_t> group_of;  // of resources
     const Value list = ListOf(groups, "spec.resourceGroups", quota.from, problems());
+    Names covered_before;
     for (size_t i = 0; i < list.size(); ++i) {
+      for (const Value covered : ListOf(list.elements()[i].Find("coveredResources"),
+                                        "coveredResources", quota.from, problems())
+                                     .elements()) {
+        IsFirst(covered, "covered resource", TextOf(covered), quota, covered_before);
+      }
       for (const Value flavor :
            ListOf(list.elements()[i].Find("flavors"), "flavors", quota.from, problems())
                .elements()) {

@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "api/duplicate_keys.h"
 #include "api/json.h"
 #include "berth/api/time.h"
 #include "berth/quota/quota_line.h"
@@ -106,6 +107,7 @@ class SourceReader {
     }
     if (kind == "ConfigMap" && api_version == "v1" && VisitConfigMap(value)) return;
     if (kind.empty() && value.Find("partitions").IsSequence()) {
+      ReportDuplicateKeys(value, "YuniKorn partitions", 0);
       objects_.push_back({Rival::kYuniKorn, "partitions", value, "", ""});
       return;
     }
@@ -137,6 +139,20 @@ class SourceReader {
     return found;
   }
 
+  // Of a key that is there twice nobody knows which one is meant.
+  void ReportDuplicateKeys(Value value, const std::string& subject, int depth) {
+    constexpr int kDeepest = 100;
+    if (depth > kDeepest) return;
+    ForEachDuplicateKey(value, [&](const Value::Item& item, SourceLocation first) {
+      problems_.AddError(item.where, subject,
+                         absl::StrCat(item.key, ": appears a second time; first in line ",
+                                      first.line, ". Leave one of them"));
+    });
+    for (const Value::Item item : value.items())
+      ReportDuplicateKeys(item.value, subject, depth + 1);
+    for (const Value element : value.elements()) ReportDuplicateKeys(element, subject, depth + 1);
+  }
+
   void Add(const Known& known, const std::string& version, Value value) {
     SourceObject object{known.rival, std::string(known.kind), value, "", ""};
     const Value metadata = value.Find("metadata");
@@ -149,6 +165,7 @@ class SourceReader {
                          absl::StrCat("metadata.", field, ": is no name of an object"));
       return;
     }
+    ReportDuplicateKeys(value, object.subject(), 0);
     const Value spec = object.spec();
     if (spec && !spec.IsNull() && !spec.IsMap()) {
       problems_.AddError(spec.where(), object.subject(),

@@ -7,20 +7,15 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "berth/api/time.h"
+#include "berth/api/run_time.h"
 #include "berth/quota/quota_line.h"
 
 namespace berth {
-namespace {
-
-constexpr absl::string_view kCheckpointTime = "scheduling.berth.dev/checkpoint-time";
-
-}  // namespace
 
 absl::Time WorkSavedAt(const PodInfo& pod, absl::Time now) {
   absl::Time saved = std::min(pod.start_time().value_or(now), now);
   if (const std::optional<absl::string_view> text = pod.annotation(kCheckpointTime)) {
-    const absl::StatusOr<absl::Time> checkpoint = ParseTime(*text);
+    const absl::StatusOr<absl::Time> checkpoint = ParseCheckpointTime(*text);
     if (checkpoint.ok()) saved = std::max(saved, std::min(*checkpoint, now));
   }
   return saved;

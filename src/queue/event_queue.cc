@@ -128,6 +128,9 @@ void EventQueue::AskClass(HintClass& hint_class, const Question& question, Queue
 bool EventQueue::IsMeant(const QueueEntry& entry, const Question& question,
                          const QueueEntry* own) const {
   const EventScope& scope = question.scope;
+  if (!scope.except_group.empty() && entry.is_group && entry.name == scope.except_group) {
+    return false;
+  }
   if (scope.IsAll()) return true;
   const auto is_one = [&](const PendingPod& member) {
     return member.pod->priority() <= scope.highest_priority &&

@@ -10,6 +10,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -29,6 +30,7 @@ namespace berth {
 struct EventScope {
   int32_t highest_priority = std::numeric_limits<int32_t>::max();  // pods up to it
   bool own = true;                                                 // also the pod that changed
+  std::string except_group = {};  // "namespace/name": not the entry of this group; empty: of any
 
   bool IsAll() const { return own && highest_priority == std::numeric_limits<int32_t>::max(); }
 };

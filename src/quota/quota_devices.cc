@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/amounts.h"
 #include "berth/api/resource_v1.pb.h"
@@ -90,9 +89,9 @@ PoolKey PoolOf(const api::ResourceSliceSpec& slice) {
 int64_t GpuMilliOf(const api::DeviceClass& device_class) {
   const auto& annotations = device_class.metadata().annotations();
   const auto said = annotations.find(std::string(kGpuMilliOfClass));
-  int64_t milli = 0;
-  if (said != annotations.end() && absl::SimpleAtoi(said->second, &milli) && milli >= 0) {
-    return milli;
+  if (said != annotations.end()) {
+    const absl::StatusOr<int64_t> milli = ParseGpuMilli(said->second);
+    if (milli.ok()) return *milli;
   }
   if (absl::c_linear_search(kGpuDrivers, device_class.metadata().name())) return kWhole;
   const std::string& resource = device_class.spec().extended_resource_name();

@@ -87,6 +87,7 @@ std::optional<QuotaLine> QuotaLine::Parse(absl::string_view text) {
     name = text.substr(0, brace);
     absl::string_view condition = text.substr(brace + 1);
     if (!absl::ConsumeSuffix(&condition, "}")) return std::nullopt;
+    if (condition.find_first_of("{}") != absl::string_view::npos) return std::nullopt;
     const size_t equals = condition.find('=');
     if (equals == absl::string_view::npos || equals == 0 || equals + 1 == condition.size()) {
       return std::nullopt;
@@ -95,6 +96,7 @@ std::optional<QuotaLine> QuotaLine::Parse(absl::string_view text) {
     line.value = Symbol::Intern(condition.substr(equals + 1));
   }
   if (name.empty() || name.find('}') != absl::string_view::npos) return std::nullopt;
+  if (name == kDevicesOfClass) return std::nullopt;  // of no class
   if (name == kGpu) {
     line.counts = Counts::kGpu;
   } else if (name == kPodsResource) {

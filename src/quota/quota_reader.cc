@@ -176,10 +176,13 @@ class SpecReader {
                                                      absl::string_view text) {
     const std::optional<QuotaLine> line = QuotaLine::Parse(name);
     if (!line.has_value()) {
-      Wrong(absl::StrCat(field, ": \"", name,
-                         "\" is no line; it is a resource, \"gpu\" or \"pods\", with a label of "
-                         "nodes behind it or not: gpu{model=H100}; for GPUs and devices of claims "
-                         "also an attribute: gpu{attribute:gpu.nvidia.com/architecture=Hopper}"));
+      Wrong(absl::StrCat(field, "[", name,
+                         "]: is no line; that is a resource, \"gpu\", \"pods\", or for devices of "
+                         "claims CLASS",
+                         kDevicesOfClass,
+                         ", with one label of nodes behind it or "
+                         "none: gpu{model=H100}; for GPUs and devices of claims also an attribute: "
+                         "gpu{attribute:gpu.nvidia.com/architecture=Hopper}"));
       return std::nullopt;
     }
     const absl::StatusOr<Quantity> quantity = Quantity::Parse(text);
@@ -192,8 +195,17 @@ class SpecReader {
   }
   void SetAmount(absl::string_view field, absl::string_view name, absl::string_view text,
                  QuotaAmounts& amounts) {
-    if (const auto read = Read(field, name, text); read.has_value()) {
-      amounts.Set(read->first, read->first.Amount(read->second));
+    const auto read = Read(field, name, text);
+    if (!read.has_value()) return;
+    const auto& [line, quantity] = *read;
+    const int64_t amount = line.Amount(quantity);
+    amounts.Set(line, amount);
+    const Quantity counted = line.QuantityOf(amount);
+    if (counted != quantity && quantity < Quantity::FromValue(int64_t{1} << 60)) {
+      problems_.AddWarning(
+          object_.where(), object_.ToString(),
+          absl::StrCat(field, "[", name, "]: ", text, " is finer than it is counted, and taken as ",
+                       counted.ToString(), "; write that, or less"));
     }
   }
   // A plain number, in thousandths.

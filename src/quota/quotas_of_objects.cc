@@ -2,8 +2,13 @@
 // Implementation of quotas_of_objects.h.
 #include "quota/quotas_of_objects.h"
 
+#include <algorithm>
 #include <memory>
+#include <string>
+#include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "berth/api/amounts.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/framework/node_info.h"
@@ -40,7 +45,32 @@ QuotaAmounts CapacityOf(const std::vector<Object>& objects, absl::Span<const Quo
   return capacity;
 }
 
+// Where the field stands with which the message begins: "spec.min[gpu]: …", "spec.min[gpu] is …".
+SourceLocation PlaceOf(const Problem& problem, const Manifests& manifests) {
+  const std::string object = absl::StrCat(problem.where.ToString(), " ");
+  const absl::string_view message = problem.message;
+  constexpr size_t kLongestField = 512;
+  for (size_t end = std::min(message.size(), kLongestField); end > 0; --end) {
+    if (end < message.size() && !absl::StrContains(": [", message[end])) continue;
+    const auto place =
+        manifests.fields_of_quotas.find(absl::StrCat(object, message.substr(0, end)));
+    if (place != manifests.fields_of_quotas.end()) return place->second;
+  }
+  if (!absl::StrContains(message, "its parent")) return problem.where;
+  const auto parent = manifests.fields_of_quotas.find(object + "spec.parent");
+  return parent == manifests.fields_of_quotas.end() ? problem.where : parent->second;
+}
+
 }  // namespace
+
+Problems CheckQuotasOf(const Manifests& manifests) {
+  Problems placed;
+  for (Problem problem : CheckQuotasOf(manifests.objects)) {
+    problem.where = PlaceOf(problem, manifests);
+    placed.Add(std::move(problem));
+  }
+  return placed;
+}
 
 Problems CheckQuotasOf(const std::vector<Object>& objects) {
   std::vector<const Object*> quotas;

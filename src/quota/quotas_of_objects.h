@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "berth/api/manifest.h"
 #include "berth/api/object.h"
 #include "berth/api/problem.h"
 
@@ -14,6 +15,8 @@ namespace berth {
 // limits that contradict each other, parents that do not exist, pods that two quotas select. Each
 // with the place of its quota. Empty without quotas.
 Problems CheckQuotasOf(const std::vector<Object>& objects);
+// The same, each with the place of the field that it is about, where there is one.
+Problems CheckQuotasOf(const Manifests& manifests);
 
 }  // namespace berth
 

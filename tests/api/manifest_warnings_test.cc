@@ -84,6 +84,40 @@ TEST(FieldWarnings, RunTimesThatAreNoTimes) {
                             "spec.template.metadata.annotations")));
 }
 
+TEST(FieldWarnings, CheckpointTimesThatAreNoTimes) {
+  const auto warnings_of = [](absl::string_view value) {
+    return WarningsOf(absl::StrCat("apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\n",
+                                   "  annotations:\n    scheduling.berth.dev/checkpoint-time: ",
+                                   value, "\nspec: {containers: [{name: c, image: i}]}\n"));
+  };
+  EXPECT_THAT(
+      warnings_of("yesterday"),
+      ElementsAre(
+          "f:6:43: warning: Pod default/p: "
+          "metadata.annotations[\"scheduling.berth.dev/checkpoint-time\"]: \"yesterday\" is "
+          "no time; write it as 2026-11-26T08:00:00Z; its work counts as saved when it "
+          "started"));
+  EXPECT_THAT(warnings_of("'2026-11-26'"), ElementsAre(HasSubstr("is no time")));
+  EXPECT_THAT(warnings_of("'2026-11-26T08:00:00Z'"), IsEmpty());
+}
+
+TEST(FieldWarnings, WhatDevicesCountAs) {
+  const auto warnings_of = [](absl::string_view value) {
+    return WarningsOf(absl::StrCat(
+        "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata:\n  name: mig\n",
+        "  annotations:\n    scheduling.berth.dev/gpu-milli: ", value, "\nspec: {}\n"));
+  };
+  EXPECT_THAT(
+      warnings_of("half"),
+      ElementsAre("f:6:37: warning: DeviceClass mig: "
+                  "metadata.annotations[\"scheduling.berth.dev/gpu-milli\"]: \"half\" is no "
+                  "whole number of thousandths of a GPU; for half of one write \"500\"; "
+                  "devices of the class count for gpu as if it were not there"));
+  EXPECT_THAT(warnings_of("'-1'"), ElementsAre(HasSubstr("is no whole number")));
+  EXPECT_THAT(warnings_of("'0.5'"), ElementsAre(HasSubstr("is no whole number")));
+  EXPECT_THAT(warnings_of("'500'"), IsEmpty());
+}
+
 TEST(FieldWarnings, TheSameMistakeIsSaidOnce) {
   std::string text;
   for (int i = 0; i < 3; ++i) {

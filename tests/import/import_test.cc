@@ -492,6 +492,31 @@ TEST(ImportKueue, WhatIsTwiceInAQueueIsRefused) {
             "two groups\n");
 }
 
+TEST(ImportKueue, AResourceIsCoveredOnce) {
+  EXPECT_EQ(ErrorOf("apiVersion: kueue.x-k8s.io/v1beta1\nkind: ClusterQueue\nmetadata: {name: a}\n"
+                    "spec:\n  resourceGroups:\n"
+                    "  - coveredResources: [cpu, memory, cpu]\n"
+                    "    flavors: [{name: t4, resources: [{name: cpu, nominalQuota: 1}]}]\n"
+                    "  - coveredResources: [memory]\n"
+                    "    flavors: [{name: l4, resources: [{name: memory, nominalQuota: 1}]}]\n"),
+            "q.yaml:6:37: error: Kueue ClusterQueue a: spec.resourceGroups: covered resource "
+            "\"cpu\" is there twice, also at q.yaml:6:24\n"
+            "q.yaml:8:24: error: Kueue ClusterQueue a: spec.resourceGroups: covered resource "
+            "\"memory\" is there twice, also at q.yaml:6:29\n");
+}
+
+// Which of both is meant nobody knows.
+TEST(Import, AKeyThatIsThereTwiceIsRefused) {
+  EXPECT_EQ(
+      ErrorOf("{\"apiVersion\": \"scheduling.volcano.sh/v1beta1\", \"kind\": \"Queue\",\n"
+              " \"metadata\": {\"name\": \"a\"},\n"
+              " \"spec\": {\"weight\": 1,\n  \"weight\": 2}}\n"),
+      "q.yaml:4:3: error: Volcano Queue a: weight: appears a second time; first in line 3. Leave "
+      "one of them\n");
+  EXPECT_THAT(ErrorOf("{\"partitions\": [{\"queues\": [{\"name\": \"a\",\n\"name\": \"b\"}]}]}\n"),
+              HasSubstr("q.yaml:2:1: error: YuniKorn partitions: name: appears a second time"));
+}
+
 TEST(Import, WhatIsNoObjectIsSaidWithItsPlace) {
   EXPECT_EQ(ErrorOf("[\"x\", \"x\", 5]\n"),
             "q.yaml:1:1: error: expected an object, found a list\n");

@@ -8,6 +8,7 @@
 
 #include "berth/api/manifest.h"
 #include "berth/quota/quota_spec.h"
+#include "quota/quotas_of_objects.h"
 
 namespace berth {
 namespace {
@@ -167,10 +168,83 @@ spec: {parent: d}
         "q.yaml:7:1: warning: ClusterQuota b: spec.max[cpu] is 20, more than its parent a may "
         "have, 8",
         "there is no quota \"nowhere\", its parent",
-        "spec.fence: \"Sideways\" is none of None, Out", "spec.min: \"gpu{\" is no line",
+        "spec.fence: \"Sideways\" is none of None, Out", "spec.min[gpu{]: is no line",
         "spec.minRuntime.reclaim: \"soon\" is no length of time",
         "ClusterQuota d: is above itself, through its parent \"d\"",
         "ClusterQuota a: all quotas together are guaranteed 9 cpu; the nodes have 6"}) {
+    EXPECT_THAT(text, HasSubstr(std::string(expected)));
+  }
+}
+
+TEST(ReadQuotas, WhatIsNoLine) {
+  for (const absl::string_view text :
+       {".deviceclass.resource.k8s.io/devices", ".deviceclass.resource.k8s.io/devices{a=b}",
+        "gpu{attribute:gpu.nvidia.com/architecture=Hopper}{model=}", "gpu{a=b}{c=d}", "gpu{a={b}",
+        "gpu{}", "gpu{a}", "{a=b}", ""}) {
+    EXPECT_FALSE(QuotaLine::Parse(text).has_value()) << text;
+  }
+  for (const absl::string_view text :
+       {"gpu.nvidia.com.deviceclass.resource.k8s.io/devices", "pods", "gpu{a=b=c}"}) {
+    EXPECT_TRUE(QuotaLine::Parse(text).has_value()) << text;
+  }
+}
+
+TEST(ReadQuotas, AmountsThatAreFinerThanTheyAreCounted) {
+  const Read read = ReadText(R"(
+apiVersion: scheduling.berth.dev/v1alpha1
+kind: ClusterQuota
+metadata: {name: a}
+spec:
+  min: {pods: 1.5, cpu: 1.5, memory: 1.5Gi, gpu: 1.5}
+  max: {nvidia.com/gpu: 2500m, cpu: 1500100u, gpu: 9223372036854775807}
+)");
+  EXPECT_EQ(read.problems.ToString(),
+            "q.yaml:2:1: warning: ClusterQuota a: spec.min[pods]: 1.5 is finer than it is counted, "
+            "and taken as 2; write that, or less\n"
+            "q.yaml:2:1: warning: ClusterQuota a: spec.max[cpu]: 1500100u is finer than it is "
+            "counted, and taken as 1501m; write that, or less\n"
+            "q.yaml:2:1: warning: ClusterQuota a: spec.max[nvidia.com/gpu]: 2500m is finer than it "
+            "is counted, and taken as 3; write that, or less\n");
+}
+
+TEST(CheckQuotasOf, SaysInWhichLineTheFieldIs) {
+  const Manifests manifests = ParseManifest(R"(
+apiVersion: scheduling.berth.dev/v1alpha1
+kind: ClusterQuota
+metadata: {name: a}
+spec:
+  parent: nowhere
+  fence: Sideways
+  min:
+    cpu: 9
+    'gpu{': 1
+  max:
+    cpu: 8
+    pods: 1.5
+  order: [Share,
+    Best]
+---
+apiVersion: scheduling.x-k8s.io/v1alpha1
+kind: ElasticQuota
+metadata:
+  name: e
+  annotations:
+    quota.scheduling.koordinator.sh/namespaces: '{'
+spec:
+  max: {cpu: -1}
+)",
+                                            "q.yaml");
+  EXPECT_TRUE(manifests.problems.empty()) << manifests.problems.ToString();
+  const std::string text = CheckQuotasOf(manifests).ToString();
+  for (const absl::string_view expected :
+       {"q.yaml:6:3: error: ClusterQuota a: there is no quota \"nowhere\"",
+        "q.yaml:7:3: error: ClusterQuota a: spec.fence: ",
+        "q.yaml:9:5: error: ClusterQuota a: spec.min[cpu] is 9, more than spec.max, 8",
+        "q.yaml:10:5: error: ClusterQuota a: spec.min[gpu{]: is no line",
+        "q.yaml:13:5: warning: ClusterQuota a: spec.max[pods]: 1.5 is finer",
+        "q.yaml:14:3: error: ClusterQuota a: spec.order: \"Best\"",
+        "q.yaml:22:5: error: ElasticQuota default/e: quota.scheduling.koordinator.sh/namespaces",
+        "q.yaml:24:9: error: ElasticQuota default/e: spec.max[cpu]: is negative"}) {
     EXPECT_THAT(text, HasSubstr(std::string(expected)));
   }
 }

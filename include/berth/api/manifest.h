@@ -42,6 +42,9 @@ struct Manifests {
   // ReplicationControllers, StatefulSets and Jobs: those that an API server has stored are left
   // alone (they have a uid), and so are those of which the input has pods.
   std::vector<WorkloadPods> workloads;
+  // Where the fields of quotas stand, as what is wrong with them is only known when all are read.
+  // By the place of the object and the field: "a.yaml:3:1 spec.min[gpu]".
+  std::map<std::string, SourceLocation> fields_of_quotas;
 };
 
 // Reads `paths` in their order: files, and folders with all *.yaml, *.yml, *.json and *.jsonl below

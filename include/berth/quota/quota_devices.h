@@ -11,6 +11,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "berth/api/gpu_milli.h"
 #include "berth/api/labels.h"
 #include "berth/api/object.h"
 #include "berth/api/symbol.h"
@@ -24,10 +25,7 @@ class DeviceClass;
 class ResourceClaim;
 }  // namespace api
 
-// On a DeviceClass: what the line `gpu` counts a device of it as, in thousandths of a GPU.
-inline constexpr absl::string_view kGpuMilliOfClass = "scheduling.berth.dev/gpu-milli";
-
-// In thousandths of a GPU, what a device of the class counts as: as the annotation says; else a
+// In thousandths of a GPU, what a device of the class counts as: as kGpuMilliOfClass says; else a
 // whole one if its name is that of a GPU driver ("gpu.nvidia.com"), or its extendedResourceName is
 // a resource of whole GPUs ("nvidia.com/gpu"); else 0.
 int64_t GpuMilliOf(const api::DeviceClass& device_class);
