@@ -49,12 +49,9 @@ class CandidateSearch {
  public:
   virtual ~CandidateSearch() = default;
 
-  // Both are absent if they have yielded (CycleState::work_budget()): then they are called again
-  // for the same pod, and continue.
+  // Absent if it has yielded (CycleState::work_budget()): then it is called again for the same pod,
+  // and continues.
   virtual std::optional<SearchResult> Find(const PreemptionQuery& query) = 0;
-  // Dry-runs each of these potential nodes: the candidates, in the order of `rows`.
-  virtual std::optional<std::vector<ScoredCandidatePtr>> DryRunAll(
-      const PreemptionQuery& query, absl::Span<const NodeRow> rows) = 0;
 };
 
 }  // namespace berth

@@ -37,14 +37,4 @@ std::optional<SearchResult> FullSearch::Find(const PreemptionQuery& query) {
   return result;
 }
 
-std::optional<std::vector<ScoredCandidatePtr>> FullSearch::DryRunAll(
-    const PreemptionQuery& query, absl::Span<const NodeRow> rows) {
-  std::vector<ScoredCandidatePtr> candidates;
-  for (const NodeRow row : rows) {
-    DryRunResult run = DryRunNode(handle_, query, row);
-    if (run.candidate != nullptr) candidates.push_back(std::move(run.candidate));
-  }
-  return candidates;
-}
-
 }  // namespace berth

@@ -18,8 +18,6 @@ class FullSearch final : public CandidateSearch {
   explicit FullSearch(Handle& handle) : handle_(handle) {}
 
   std::optional<SearchResult> Find(const PreemptionQuery& query) override;
-  std::optional<std::vector<ScoredCandidatePtr>> DryRunAll(const PreemptionQuery& query,
-                                                           absl::Span<const NodeRow> rows) override;
 
  private:
   Handle& handle_;

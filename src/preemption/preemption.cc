@@ -11,6 +11,7 @@
 #include "disruption/followed_budgets.h"
 #include "group/group_victims.h"
 #include "preemption/candidate_search.h"
+#include "preemption/dry_run_node.h"
 #include "preemption/extended_candidates.h"
 #include "preemption/full_search.h"
 #include "preemption/pruning/pruned_search.h"
@@ -30,29 +31,26 @@ PreemptionRules::Nomination NominationOf(Handle& handle, const PodInfo& pod,
 }
 
 // If one of the best candidates would end a group, candidates that end none replace them, whatever
-// they score. The best of these on all nodes counts. False if the search has yielded.
-bool PreferWithoutGroups(Handle& handle, const GroupVictims& groups, const PreemptionQuery& query,
-                         CandidateSearch& search, std::vector<ScoredCandidatePtr>& candidates) {
+// they score. The best of these on all nodes counts.
+void PreferWithoutGroups(Handle& handle, const GroupVictims& groups, const PreemptionQuery& query,
+                         std::vector<ScoredCandidatePtr>& candidates) {
   const auto ends_group = [&](const ScoredCandidatePtr& scored) {
     return groups.EndGroup(scored->candidate.victims);
   };
   const std::vector<int> best = BestOf(candidates);
-  if (absl::c_none_of(best, [&](int i) { return ends_group(candidates[i]); })) return true;
+  if (absl::c_none_of(best, [&](int i) { return ends_group(candidates[i]); })) return;
   PreemptionQuery sparing = query;
   sparing.spare_groups = &groups;
-  std::vector<NodeRow> rows = query.statuses.RowsWith(Code::kUnschedulable);
-  std::erase_if(rows, [&](NodeRow row) {
-    return absl::c_all_of(handle.nodes().node(row).pods(),
-                          [&](const auto& pod) { return groups.TakesOthers(*pod); });
-  });
-  std::optional<std::vector<ScoredCandidatePtr>> others = search.DryRunAll(sparing, rows);
-  if (!others.has_value()) return false;
-  std::erase_if(*others, ends_group);
-  if (!others->empty()) candidates = *std::move(others);
-  return true;
+  std::vector<ScoredCandidatePtr> others;
+  for (const NodeRow row : query.statuses.RowsWith(Code::kUnschedulable)) {
+    const bool only_groups = absl::c_all_of(
+        handle.nodes().node(row).pods(), [&](const auto& pod) { return groups.TakesOthers(*pod); });
+    if (only_groups) continue;
+    ScoredCandidatePtr candidate = DryRunNode(handle, sparing, row).candidate;
+    if (candidate != nullptr && !ends_group(candidate)) others.push_back(std::move(candidate));
+  }
+  if (!others.empty()) candidates = std::move(others);
 }
-
-Status Yielded() { return Status::Unschedulable("the search for victims has yielded"); }
 
 }  // namespace
 
@@ -103,7 +101,9 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
   CandidateSearch& search =
       needs_full_search ? static_cast<CandidateSearch&>(parts_->full) : parts_->pruned;
   std::optional<SearchResult> found = search.Find(query);
-  if (!found.has_value()) return Yielded();
+  if (!found.has_value()) {
+    return Status::Unschedulable("the search for victims has yielded");
+  }
 
   if (found->candidates.empty()) {
     result.retry_at = found->retry_at;
@@ -111,10 +111,7 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
     return std::move(found->failure);
   }
   const GroupVictims groups(handle_.groups());
-  if (groups.any_groups() &&
-      !PreferWithoutGroups(handle_, groups, query, search, found->candidates)) {
-    return Yielded();
-  }
+  if (groups.any_groups()) PreferWithoutGroups(handle_, groups, query, found->candidates);
   if (ExtendersPreempt(handle_, pod)) {
     Status asked = AskExtenders(handle_, query, found->candidates);
     if (!asked.ok()) return asked;

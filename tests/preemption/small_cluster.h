@@ -66,11 +66,6 @@ class SmallCluster final : public Handle, private DryRunInputsSource {
     rules_.push_back(std::move(rule));
     return *this;
   }
-  // Pods that request the same are of one class, of which dry runs may be cached.
-  SmallCluster& CacheDryRuns() {
-    caches_dry_runs_ = true;
-    return *this;
-  }
   // As the cache does, with the pods that are there.
   void Observe(AssignmentObserver& observer) {
     observers_.push_back(&observer);
@@ -153,12 +148,7 @@ class SmallCluster final : public Handle, private DryRunInputsSource {
     return Status::Success();
   }
   DryRunInputsSource* dry_run_inputs() override { return this; }
-  bool FindDryRunInputs(const CycleState&, const PodInfo& pod, DryRunInputs& inputs) override {
-    pod.requests().ForEach([&](ResourceId id, int64_t amount) {
-      absl::StrAppend(&inputs.pod_class, ResourceName(id), "=", amount, " ");
-    });
-    return caches_dry_runs_;
-  }
+  bool FindDryRunInputs(const CycleState&, const PodInfo&, DryRunInputs&) override { return false; }
   std::optional<ResourceNeed> FindNeededResources(const CycleState&, const PodInfo& pod) override {
     ResourceNeed room{{}, Symbol::Intern(kFit), true};
     pod.requests().ForEach(
@@ -217,7 +207,6 @@ class SmallCluster final : public Handle, private DryRunInputsSource {
   std::vector<NodeInfo> nodes_;
   mutable NodeTable table_;  // one, as what follows a table goes by its version
   mutable bool changed_ = true;
-  bool caches_dry_runs_ = false;
   FakeObjectStore objects_;
   FakeNominator nominator_;
   const FakeGroups no_groups_{};

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "framework/nominated_rows.h"
 
 namespace berth {
 namespace {
@@ -26,6 +27,14 @@ bool OthersDependOnObjects(const Framework& framework, const CycleState& state,
                            const ScoreCache& scores) {
   const PluginMask others = framework.dependencies().object_filters() & ~scores.filters();
   return TakesPart(framework.plugins().filter, others & ~state.skips().filter);
+}
+
+bool YieldsToNominatedPods(const EvaluationRequest& request) {
+  bool yields = false;
+  request.nominator.ForEach([&](const PodInfo& nominated, absl::string_view) {
+    yields |= CountsFor(nominated, *request.pod);
+  });
+  return yields;
 }
 
 }  // namespace
@@ -129,24 +138,15 @@ bool BestNodeSearch::ChooseByClass(const Search& in, std::vector<DomainSum> sums
   for (const TrackedThreshold& rule : beyond_node.domains) {
     sums.push_back({.column = &rule.counts.column(), .parts = {{.pods = rule.counts.pods()}}});
   }
-  NodeEquivalenceClasses* const classes = caches_.NodeClasses(scores, sums, in.nodes);
   // Nominated pods count in domains too, but on their node only, for pods of at most their
   // priority.
-  const NodeEquivalenceClasses::EvaluatedPod evaluated_pod = {
-      in.pod, beyond_node.domains.empty() ? nullptr : &in.request.nominator};
-  if (classes == nullptr || !classes->Refresh(scores, in.nodes, sums, evaluated_pod)) return false;
-  bool failed = false;
+  if (!beyond_node.domains.empty() && YieldsToNominatedPods(in.request)) return false;
+  NodeEquivalenceClasses* const classes = caches_.NodeClasses(scores, sums, in.nodes);
+  if (classes == nullptr || !classes->Refresh(scores, in.nodes, sums)) return false;
   classes->List(scores, [&](NodeRow row) {
-    if (classes->has_nominated_room(row)) {
-      const Status status = in.framework.nomination_filter().RunFilterWithNominatedPods(
-          in.state, in.pod, in.nodes.node(row));
-      failed |= status.IsError();
-      return status.ok();
-    }
     return absl::c_none_of(beyond_node.domains,
                            [row](const auto& rule) { return rule.OfRow(row) != 0; });
   });
-  if (failed) return false;  // the full evaluation will report the error
   const EquivalentNodes feasible = classes->rows();
   if (feasible.rows.empty() || (feasible.rows.size() == 1 && feasible.count(0) == 1)) {
     choice = {feasible.rows.empty() ? -1 : feasible.rows.front()};

@@ -161,25 +161,6 @@ GroupKey DomainGroupings::ClassKeyOf(const GroupKey& cell, const Sums& sums) con
   return key;
 }
 
-void DomainGroupings::ReadValues(size_t index, const Sums& sums, int rows,
-                                 std::vector<int64_t>& values) const {
-  const LabelColumn& column = *tracked_[index].column;
-  if (tracked_[index].grouping != Grouping::kBySum) {
-    values.assign(column.indexes().begin(), column.indexes().end());
-    return;
-  }
-  values.assign(rows, 0);
-  for (const auto& [pods, weight] : sums[index].parts) {
-    pods->AddToRows(weight, absl::MakeSpan(values));
-  }
-  const std::optional<uint32_t> none = column.Find(LabelValue{});
-  if (!none.has_value() || column.row_count(*none) == 0) return;
-  const int64_t unlike_all = *absl::c_min_element(values) - 1;
-  for (NodeRow row = 0; row < rows; ++row) {
-    if (column.index(row) == *none) values[row] = unlike_all;
-  }
-}
-
 // --- Cells in domains ----------------------------------------------------------------------------
 
 void DomainGroupings::AddCell(const GroupKey& key, int cell) {

@@ -50,8 +50,6 @@ class DomainGroupings {
   // The key of the cell that the row is in, and that of the class which a cell is in.
   GroupKey CellKeyOf(NodeRow row, const Sums& sums) const;
   GroupKey ClassKeyOf(const GroupKey& cell, const Sums& sums) const;
-  // By row: what the sum of that index has at its place in the keys, or a number in its stead.
-  void ReadValues(size_t index, const Sums& sums, int rows, std::vector<int64_t>& values) const;
 
   // With has_classes(): which cells are in each domain.
   using Cells = absl::InlinedVector<int, 4>;

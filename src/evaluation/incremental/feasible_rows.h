@@ -6,26 +6,21 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
 #include "berth/columns/node_verdicts.h"
 #include "berth/framework/status.h"
 
 namespace berth {
 
-// The verdicts of a ScoreCache. The list of feasible rows is made on demand, which moves all rows
-// behind one that changed; count() costs nothing. Scheduling thread.
+// The verdicts of a ScoreCache. The list of feasible rows is made on demand; count() costs nothing.
+// Scheduling thread.
 class FeasibleRows {
  public:
   const NodeVerdicts& verdicts() const { return verdicts_; }
   bool contains(NodeRow row) const { return verdicts_.IsFeasible(row); }
   int count() const { return count_; }
   // In order.
-  absl::Span<const NodeRow> rows() const {
-    for (const Range& range : unlisted_) List(range);
-    unlisted_.clear();
-    return rows_;
-  }
+  absl::Span<const NodeRow> rows() const;
 
   // `rows` rows without verdicts: returns all of them. Filters follow, then Count().
   absl::Span<const NodeRow> Reset(int rows);
@@ -34,25 +29,14 @@ class FeasibleRows {
   void Count();
   // The verdict on one row. `rejector` as in NodeVerdicts, if `status` is not Success.
   void Set(NodeRow row, const Status& status, uint8_t rejector);
-  // Filters gave verdicts on some rows, by unlisted_verdicts(). were_feasible[i] is of rows[i].
-  void Recount(absl::Span<const NodeRow> rows, absl::Span<const uint8_t> were_feasible);
-  // Nodes came, which have no verdict, or went. After the last of several moves, Renumber() with
-  // the first row that moved.
+  // Nodes came, which have no verdict, or went.
   void Move(const RowMove& move);
-  void Renumber(NodeRow first);
 
  private:
-  struct Range {
-    NodeRow begin, end;
-  };
-
-  void List(Range range) const;
-  void Unlist(Range range);
-
   NodeVerdicts verdicts_;
   int count_ = 0;
-  mutable std::vector<NodeRow> rows_;  // up to date except for the rows of unlisted_
-  mutable absl::InlinedVector<Range, 8> unlisted_;
+  mutable bool is_listed_ = false;
+  mutable std::vector<NodeRow> rows_;  // if it is
 };
 
 }  // namespace berth

@@ -9,11 +9,9 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
-#include "berth/framework/handle.h"
 #include "berth/incremental/domain_scorer.h"
 #include "berth/incremental/sign.h"
 #include "evaluation/incremental/domain_groupings.h"
@@ -29,8 +27,7 @@ namespace berth {
 // For a topology with very few domains, nodes of different domains are in different classes;
 // otherwise nodes whose domains have different counts. Where each node is a domain of its own
 // (hosts), a new pod moves a node to another class. Where domains have several nodes (racks), it
-// moves all of them: rows are in cells then, of one rack each, and cells in classes. A node with
-// nominated pods that the pod yields to is a class of its own.
+// moves all of them: rows are in cells then, of one rack each, and cells in classes.
 //
 // An example: of many racks, a, b and c have 10 nodes each and run 2, 2 and 0 pods that count. The
 // grouping of this topology is kBySumOfCells: each rack is a cell, a and b are in the class of sum
@@ -40,21 +37,11 @@ namespace berth {
 // With 16 racks or fewer (kByDomain) each rack is a class, and nothing moves.
 class NodeEquivalenceClasses final : public EquivalentNodes::Domains {
  public:
-  // The pod that is evaluated.
-  struct EvaluatedPod {
-    const PodInfo& pod;
-    // The nominated pods that it yields to; null if no filter depends on a sum.
-    const Nominator* nominator;
-  };
-  // Brings everything up to date with `scores`, as of its last Refresh(), the values of `sums`, and
-  // the nodes where `evaluated_pod` yields to nominated pods. False if there are too many cells or
-  // classes to be worth it: the object is of no use then.
-  bool Refresh(const ScoreCache& scores, const NodeTable& nodes, const std::vector<DomainSum>& sums,
-               const EvaluatedPod& evaluated_pod);
+  // Brings everything up to date with `scores`, as of its last Refresh(), and the values of `sums`.
+  // False if there are too many cells or classes to be worth it: the object is of no use then.
+  bool Refresh(const ScoreCache& scores, const NodeTable& nodes,
+               const std::vector<DomainSum>& sums);
 
-  // Whether the pod yields to nominated pods on that node: the sums do not say whether it fits
-  // there.
-  bool has_nominated_room(NodeRow row) const { return nominated_rows_.contains(row); }
   // Lists the classes whose best row `accepts`; the other classes are rejected.
   void List(const ScoreCache& scores, absl::FunctionRef<bool(NodeRow)> accepts);
   // What follows is as of the last List(). The best row of each class, the first one of equals, and
@@ -79,28 +66,17 @@ class NodeEquivalenceClasses final : public EquivalentNodes::Domains {
   // Rows in the same domains, or with the same sum where each node is one. The cells are the
   // classes if there are no topologies of several nodes a domain.
   struct Cell : Group {
-    // Where its rows are in order_, until one comes or goes: only the best is in the heap so far.
-    int begin = 0, end = 0;
     int of_class = -1;
     ScoredRow shown;  // its best row: the last one that went into the heap of the class
   };
 
-  bool CatchUp(const ScoreCache& scores, const NodeTable& nodes, const std::vector<DomainSum>& sums,
-               const EvaluatedPod& evaluated_pod);
+  bool CatchUp(const ScoreCache& scores, const std::vector<DomainSum>& sums);
   bool CatchUpWithTotals(const ScoreCache& scores, const std::vector<DomainSum>& sums);
-  bool CatchUpWithNominations(const ScoreCache& scores, const NodeTable& nodes,
-                              const std::vector<DomainSum>& sums,
-                              const EvaluatedPod& evaluated_pod);
-  bool Rebuild(const ScoreCache& scores, const NodeTable& nodes, const std::vector<DomainSum>& sums,
-               const EvaluatedPod& evaluated_pod);
-  absl::flat_hash_set<NodeRow> FindNominatedRows(const NodeTable& nodes,
-                                                 const EvaluatedPod& evaluated_pod) const;
-  void FillCells(const ScoreCache& scores, int cells);
+  bool Rebuild(const ScoreCache& scores, const NodeTable& nodes,
+               const std::vector<DomainSum>& sums);
 
-  GroupKey CellKeyOf(NodeRow row, const std::vector<DomainSum>& sums) const;
   bool Place(const ScoreCache& scores, NodeRow row, const std::vector<DomainSum>& sums);
-  void Leave(const ScoreCache& scores, NodeRow row);
-  void Read(const ScoreCache& scores, int number);
+  void Leave(NodeRow row);
   int FindCell(const GroupKey& key) const;
   int AddCell(GroupKey key, const std::vector<DomainSum>& sums);
   void DropCell(int number);
@@ -126,12 +102,7 @@ class NodeEquivalenceClasses final : public EquivalentNodes::Domains {
   int pauses_ = 0;  // so many times it is not tried again
   DomainGroupings groupings_;
   RowJournal::Position scores_seen_;  // in ScoreCache::changes()
-  absl::flat_hash_set<NodeRow> nominated_rows_;
-  // What nominated_rows_ is as of.
-  uint64_t nominations_version_ = 0;
-  int32_t evaluated_priority_ = 0;
   std::vector<int32_t> cell_of_row_;  // -1 if it is not feasible
-  std::vector<NodeRow> order_;        // feasible rows by cell, as of the last Rebuild()
   std::vector<Cell> cells_;
   std::vector<int> unused_cells_;
   std::vector<int> touched_;  // cells to be shown

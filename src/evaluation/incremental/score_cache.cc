@@ -16,9 +16,6 @@
 namespace berth {
 namespace {
 
-// So few are filtered one by one.
-constexpr size_t kFewRows = 2;
-
 // Aspects that concern object filters.
 constexpr Aspects kOfObjectFilters = Aspect::kOfPods | Aspect::kOfNodeObject;
 
@@ -75,7 +72,6 @@ Status ScoreCache::Refresh(const NodeTable& nodes, const Nominator& nominator,
     for (const NodeRow row : scratch_.changed) scratch_.aspects[row] = 0;
   };
   const bool have_moved = first_moved_ != kNothingMoved;
-  if (have_moved && scored_) feasible_.Renumber(first_moved_);
   if (other_inputs) {
     bool scored_anew = false;
     Status status = AdoptInputs(nodes, evaluated_pod, scored_anew);
@@ -244,59 +240,22 @@ Status ScoreCache::ScoreAnew(const NodeTable& nodes) {
 // depend on what changed.
 Status ScoreCache::RefilterChanged(const PodInfo& evaluated_pod) {
   Aspects aspects = Aspect::kNothing;
-  scratch_.were_feasible.clear();
+  scratch_.rescored.clear();
   for (const NodeRow row : scratch_.changed) {
     const bool was_feasible = feasible_.contains(row);
-    scratch_.were_feasible.push_back(was_feasible);
     // Another plugin may be the first now to reject a row that was rejected.
     if (!was_feasible) scratch_.aspects[row] = Aspect::kEverything;
     aspects |= scratch_.aspects[row];
-  }
-  Status status = scratch_.changed.size() <= kFewRows ? FilterOneByOne(evaluated_pod)
-                                                      : FilterBlock(aspects, evaluated_pod);
-  if (!status.ok()) return status;
-  scratch_.rescored.clear();
-  for (size_t i = 0; i < scratch_.changed.size(); ++i) {
-    const NodeRow row = scratch_.changed[i];
-    if (feasible_.contains(row)) {
-      scratch_.rescored.push_back({row, scratch_.were_feasible[i] != 0});
-    } else if (scratch_.were_feasible[i] != 0) {
+    const Status status = FilterAgain(row, scratch_.aspects[row], evaluated_pod);
+    if (status.IsError()) return status;
+    SetVerdict(row, status);
+    if (status.ok()) {
+      scratch_.rescored.push_back({row, was_feasible});
+    } else if (was_feasible) {
       columns_.Remove(row);
     }
   }
   return columns_.ScoreRows(*nodes_, scratch_.rescored, aspects);
-}
-
-Status ScoreCache::FilterOneByOne(const PodInfo& evaluated_pod) {
-  for (const NodeRow row : scratch_.changed) {
-    const Status status = FilterAgain(row, scratch_.aspects[row], evaluated_pod);
-    if (status.IsError()) return status;
-    SetVerdict(row, status);
-  }
-  return Status::Success();
-}
-
-// With the batch forms. `aspects`: what changed of one row or another.
-Status ScoreCache::FilterBlock(Aspects aspects, const PodInfo& evaluated_pod) {
-  const PluginMask concerned = FiltersConcernedBy(aspects);
-  Status status;
-  if (concerned != 0) {
-    status = AskOnly(concerned, state_, [&] {
-      return framework_.nomination_filter().RunFilterNodesWithNominatedPods(
-          state_, evaluated_pod, *nodes_, scratch_.changed, feasible_.unlisted_verdicts());
-    });
-  }
-  if (status.ok() && objects_ != nullptr && Concerns(aspects, kOfObjectFilters)) {
-    std::vector<NodeRow> left;
-    if (concerned != 0) {
-      verdicts().AppendFeasible(scratch_.changed, left);
-    } else {
-      left = scratch_.changed;
-    }
-    status = AskObjectFilters(*nodes_, evaluated_pod, left);
-  }
-  if (status.ok()) feasible_.Recount(scratch_.changed, scratch_.were_feasible);
-  return status;
 }
 
 PluginMask ScoreCache::FiltersConcernedBy(Aspects aspects) const {

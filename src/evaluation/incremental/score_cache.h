@@ -36,9 +36,8 @@ class ScoreCache {
 
   // What a Refresh() needs meanwhile; caches share one.
   struct Scratch {
-    std::vector<NodeRow> changed;        // rows to be filtered again
-    std::vector<Aspects> aspects;        // by row: what of it changed; all 0 between calls
-    std::vector<uint8_t> were_feasible;  // by position in `changed`
+    std::vector<NodeRow> changed;  // rows to be filtered again
+    std::vector<Aspects> aspects;  // by row: what of it changed; all 0 between calls
     std::vector<ScoreColumns::FeasibleRow> rescored;
     ScoreColumns::Scratch columns;
   };
@@ -141,8 +140,6 @@ class ScoreCache {
   void Move(const RowMove& move);
   void NoteAllChanged();
   Status RefilterChanged(const PodInfo& evaluated_pod);
-  Status FilterOneByOne(const PodInfo& evaluated_pod);
-  Status FilterBlock(Aspects aspects, const PodInfo& evaluated_pod);
   PluginMask FiltersConcernedBy(Aspects aspects) const;
   Status FilterAgain(NodeRow row, Aspects aspects, const PodInfo& evaluated_pod);
   void SetVerdict(NodeRow row, const Status& status);

@@ -34,12 +34,12 @@ BestFirstSearch::Outcome BestFirstSearch::Find(bool all, CandidateList& found) {
       CountViolations(row);
       continue;
     }
-    if (dry_runs_.YieldsBefore(row)) return Outcome::kYields;
     Try(row, found);
   }
   if (!found.empty()) return Outcome::kDone;
   if (!has_own_bounds_) return Outcome::kTakesOwnBounds;
-  return TryTheRest(found) ? Outcome::kDone : Outcome::kYields;
+  TryTheRest(found);
+  return Outcome::kDone;
 }
 
 // Whether the node can be better than the best that was found, or as good and before it.
@@ -92,7 +92,7 @@ void BestFirstSearch::Try(NodeRow row, CandidateList& found) {
 }
 
 // From those that are left nobody may be evicted, or all victims together make too little room.
-bool BestFirstSearch::TryTheRest(CandidateList& found) {
+void BestFirstSearch::TryTheRest(CandidateList& found) {
   std::vector<NodeRow> rows = heap_.Rows();
   if (preemptor_.by_priority) {
     std::erase_if(rows, [this](NodeRow row) {
@@ -104,11 +104,9 @@ bool BestFirstSearch::TryTheRest(CandidateList& found) {
   }
   if (SameFailureIfSameShortage()) rows = TryOneOfEach(rows, found);
   for (size_t i = 0; i < rows.size(); ++i) {
-    if (dry_runs_.YieldsBefore(rows[i])) return false;
     PrefetchNodes(handle_.nodes(), rows, i);
     Try(rows[i], found);
   }
-  return true;
 }
 
 // Tries one for all nodes whose dry runs fail for the same shortage. Returns the rows that
@@ -121,7 +119,8 @@ std::vector<NodeRow> BestFirstSearch::TryOneOfEach(absl::Span<const NodeRow> row
   for (const NodeRow row : rows) {
     const uint32_t short_of = bounds_.feasibility(row).short_of();
     const bool has_nominated = !nominated.empty() && nominated.contains(row);
-    if (short_of == 0 || !RejectedForResources(row) || has_nominated) {
+    const bool for_resources = statuses_.rejecting_plugin(row) == preemptor_.room->plugin;
+    if (short_of == 0 || !for_resources || has_nominated) {
       others.push_back(row);
       continue;
     }
@@ -132,11 +131,15 @@ std::vector<NodeRow> BestFirstSearch::TryOneOfEach(absl::Span<const NodeRow> row
       nodes.failure = dry_runs_.last_failure();
       nodes.holds_for_all = nodes.failure.IsRejected();
     } else {
-      (nodes.holds_for_all ? nodes.untried : others).push_back(row);
+      if (nodes.holds_for_all) {
+        ++nodes.untried;
+      } else {
+        others.push_back(row);
+      }
     }
   }
   for (const auto& [short_of, nodes] : by_shortage) {
-    dry_runs_.AddFailures(nodes.untried, nodes.failure);
+    if (nodes.untried > 0) dry_runs_.AddFailures(nodes.untried, nodes.failure);
   }
   return others;
 }
@@ -146,18 +149,6 @@ std::vector<NodeRow> BestFirstSearch::TryOneOfEach(absl::Span<const NodeRow> row
 bool BestFirstSearch::SameFailureIfSameShortage() const {
   return preemptor_.fails_as_filters && preemptor_.room.has_value() &&
          preemptor_.room->others_allow_removal;
-}
-
-bool BestFirstSearch::RejectedForResources(NodeRow row) {
-  const auto is_for_room = [&] {
-    return statuses_.rejecting_plugin(row) == preemptor_.room->plugin;
-  };
-  if (rejectors_.empty()) return is_for_room();
-  if (rejectors_[row] != last_rejector_) {  // mostly it is as with the row before
-    last_is_for_resources_ = is_for_room();
-    last_rejector_ = rejectors_[row];
-  }
-  return last_is_for_resources_;
 }
 
 }  // namespace berth

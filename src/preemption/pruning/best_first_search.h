@@ -12,13 +12,11 @@
 #include "absl/types/span.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/postfilter.h"
-#include "framework/status_columns.h"
 #include "preemption/candidate_list.h"
 #include "preemption/candidate_search.h"
 #include "preemption/pruning/bound_cache.h"
 #include "preemption/pruning/candidate_heap.h"
 #include "preemption/pruning/dry_runner.h"
-#include "preemption/pruning/rows_to_try.h"
 
 namespace berth {
 
@@ -27,13 +25,14 @@ namespace berth {
 class BestFirstSearch {
  public:
   // `bounds` are those of the preemptor's class, or of one that NeedsLittleLess(). `bounds` and
-  // `levels` are as of now. `own_row`: that the pod is nominated to, or -1.
+  // `levels` are as of now. `with_victims`: the potential nodes on which there may be victims, if
+  // these are not all. `own_row`: that the pod is nominated to, or -1.
   BestFirstSearch(const Handle& handle, const PreemptionQuery& query,
                   const PreemptorClass& preemptor, DryRunner& dry_runs, CandidateBounds& bounds,
-                  RowsToTry rows, const PriorityLevels& levels, NodeRow own_row)
+                  std::optional<std::vector<NodeRow>> with_victims, const PriorityLevels& levels,
+                  NodeRow own_row)
       : handle_(handle),
         statuses_(query.statuses),
-        rejectors_(RejectorsOf(query.statuses)),
         preemptor_(preemptor),
         has_own_bounds_(bounds.preemptor() == preemptor),
         budgets_(query.budgets.all()),
@@ -41,13 +40,12 @@ class BestFirstSearch {
         calculator_(preemptor_, handle.nodes(), levels),
         dry_runs_(dry_runs),
         bounds_(bounds),
-        heap_(bounds, std::move(rows)) {}
+        heap_(bounds, query.statuses, std::move(with_victims)) {}
   // The bounds are again what they were, if they are of another class.
   ~BestFirstSearch();
 
   enum class Outcome {
     kDone,
-    kYields,
     kTakesOwnBounds,  // the bounds of the other class do not say enough
   };
   // Adds the best candidate to `found`, and others that were tried on the way: of all, or of those
@@ -60,27 +58,21 @@ class BestFirstSearch {
   struct SameShortage {
     Status failure;              // of the first one, which was tried
     bool holds_for_all = false;  // an Error may be of one node alone
-    std::vector<NodeRow> untried;
+    int untried = 0;
   };
 
-  static absl::Span<const uint8_t> RejectorsOf(const NodeStatuses& statuses) {
-    const auto* columns = dynamic_cast<const StatusColumns*>(&statuses);
-    return columns == nullptr ? absl::Span<const uint8_t>() : columns->rejectors();
-  }
   bool MayBeChosen(NodeRow row) const;
   BoundCalculator::Pods NominatedPods(NodeRow row) const;
   bool HasOwnBound(NodeRow row) const;
   void ComputeOwnBound(NodeRow row);
   void CountViolations(NodeRow row);
   void Try(NodeRow row, CandidateList& found);
-  bool TryTheRest(CandidateList& found);
+  void TryTheRest(CandidateList& found);
   std::vector<NodeRow> TryOneOfEach(absl::Span<const NodeRow> rows, CandidateList& found);
   bool SameFailureIfSameShortage() const;
-  bool RejectedForResources(NodeRow row);
 
   const Handle& handle_;
   const NodeStatuses& statuses_;
-  const absl::Span<const uint8_t> rejectors_;
   const PreemptorClass& preemptor_;
   const bool has_own_bounds_;
   const DisruptionBudgets& budgets_;
@@ -92,8 +84,6 @@ class BestFirstSearch {
   std::vector<std::pair<NodeRow, CandidateBound>> replaced_;  // bounds of the other class
   ScoredCandidatePtr best_;
   NodeRow best_row_ = -1;
-  std::optional<uint8_t> last_rejector_;
-  bool last_is_for_resources_ = false;
 };
 
 }  // namespace berth

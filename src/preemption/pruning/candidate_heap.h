@@ -5,12 +5,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "berth/columns/node_table.h"
+#include "berth/framework/postfilter.h"
 #include "preemption/pruning/bound_cache.h"
-#include "preemption/pruning/rows_to_try.h"
 #include "table/best_row.h"
 
 namespace berth {
@@ -20,9 +21,12 @@ namespace berth {
 // many, the search orders those that are left by itself.
 class CandidateHeap {
  public:
-  // Of the rows of `bounds`, which outlive this; there is one at a time.
-  CandidateHeap(CandidateBounds& bounds, RowsToTry rows) : bounds_(bounds), rows_(std::move(rows)) {
-    if (rows_.are_listed()) OrderByItself();
+  // Of the rows of `bounds`, the potential nodes. Both outlive this; there is one at a time.
+  // `listed`: those on which there may be victims, if these are not all.
+  CandidateHeap(CandidateBounds& bounds, const NodeStatuses& statuses,
+                std::optional<std::vector<NodeRow>> listed = std::nullopt)
+      : bounds_(bounds), statuses_(statuses), listed_(std::move(listed)) {
+    if (listed_.has_value()) OrderByItself();
   }
   CandidateHeap(const CandidateHeap&) = delete;
   CandidateHeap& operator=(const CandidateHeap&) = delete;
@@ -33,7 +37,7 @@ class CandidateHeap {
   NodeRow Best() {
     while (!orders_by_itself_) {
       const NodeRow row = bounds_.Best();
-      if (row < 0 || rows_.Contain(row)) return row;
+      if (row < 0 || IsPotential(row)) return row;
       Hide(row);
     }
     return own_.best();
@@ -54,7 +58,7 @@ class CandidateHeap {
   std::vector<NodeRow> Rows() const {
     const std::vector<uint8_t> is_left = orders_by_itself_ ? is_left_ : Left();
     std::vector<NodeRow> rows;
-    for (NodeRow row = 0; row < rows_.size(); ++row) {
+    for (NodeRow row = 0; row < bounds_.size(); ++row) {
       if (is_left[row]) rows.push_back(row);
     }
     return rows;
@@ -76,10 +80,16 @@ class CandidateHeap {
   void Hide(NodeRow row) {
     constexpr size_t kFew = 16, kPartOfAll = 64;  // so many cost less than to order all
     bounds_.Hide(row);
-    if (bounds_.hidden() > kFew + static_cast<size_t>(rows_.size()) / kPartOfAll) OrderByItself();
+    if (bounds_.hidden() > kFew + static_cast<size_t>(bounds_.size()) / kPartOfAll) OrderByItself();
   }
+  bool IsPotential(NodeRow row) const { return statuses_.code(row) == Code::kUnschedulable; }
   std::vector<uint8_t> Left() const {
-    std::vector<uint8_t> is_left = rows_.ToColumn();
+    std::vector<uint8_t> is_left(bounds_.size());
+    if (listed_.has_value()) {
+      for (const NodeRow row : *listed_) is_left[row] = 1;
+    } else {
+      for (NodeRow row = 0; row < bounds_.size(); ++row) is_left[row] = IsPotential(row);
+    }
     for (const NodeRow row : removed_) is_left[row] = 0;
     return is_left;
   }
@@ -91,7 +101,8 @@ class CandidateHeap {
   }
 
   CandidateBounds& bounds_;
-  const RowsToTry rows_;
+  const NodeStatuses& statuses_;
+  const std::optional<std::vector<NodeRow>> listed_;
   std::vector<NodeRow> removed_;
   bool orders_by_itself_ = false;
   std::vector<uint8_t> is_left_;  // by row, if it does

@@ -2,16 +2,13 @@
 // Implementation of pruned_search.h.
 #include "preemption/pruning/pruned_search.h"
 
-#include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "framework/dry_run_inputs.h"
 #include "preemption/candidate_list.h"
 #include "preemption/fit_error.h"
 #include "preemption/pruning/best_first_search.h"
 #include "preemption/pruning/dry_runner.h"
-#include "preemption/pruning/rows_to_try.h"
 
 namespace berth {
 namespace {
@@ -35,15 +32,6 @@ std::optional<std::vector<NodeRow>> RowsWithVictims(const PreemptionQuery& query
   std::erase_if(*rows,
                 [&](NodeRow row) { return query.statuses.code(row) != Code::kUnschedulable; });
   return rows;
-}
-
-// Grows with every change of any object.
-int64_t VersionOfAll(const ObjectStore& objects) {
-  int64_t version = 0;
-  for (int kind = 0; kind < kMostKinds; ++kind) {
-    version += static_cast<int64_t>(objects.version(static_cast<Kind>(kind)));
-  }
-  return version;
 }
 
 }  // namespace
@@ -73,11 +61,9 @@ std::optional<SearchResult> PrunedSearch::Find(const PreemptionQuery& query) {
     return SearchResult{.failure = std::move(fit_error).ToStatus()};
   }
   const NodeRow own_row = OwnRow(query.pod);
-  CachedResults* const cache = FindCached(query, preemptor, own_row);
   const auto search_by = [&](CandidateBounds& bounds, std::optional<SearchResult>& result) {
-    DryRunner dry_runs(handle_, query, cache);
-    BestFirstSearch search(handle_, query, preemptor, dry_runs, bounds,
-                           RowsToTry(nodes.size(), query.statuses, cache, with_victims), *levels_,
+    DryRunner dry_runs(handle_, query);
+    BestFirstSearch search(handle_, query, preemptor, dry_runs, bounds, with_victims, *levels_,
                            own_row);
     CandidateList candidates(query.range.candidates);
     const Outcome outcome = search.Find(query.state.for_explanation(), candidates);
@@ -85,7 +71,6 @@ std::optional<SearchResult> PrunedSearch::Find(const PreemptionQuery& query) {
     if (candidates.empty() && with_victims.has_value()) {
       dry_runs.AddOthersWithoutVictims(*with_victims);
     }
-    if (cache != nullptr) cache->OnSearchEnd();
     result = candidates.empty() ? std::move(dry_runs).NoCandidates()
                                 : SearchResult{.candidates = std::move(candidates).Take()};
     return outcome;
@@ -98,22 +83,6 @@ std::optional<SearchResult> PrunedSearch::Find(const PreemptionQuery& query) {
                          query.budgets.changed_nodes(), own_row),
             result);
   return result;
-}
-
-std::optional<std::vector<ScoredCandidatePtr>> PrunedSearch::DryRunAll(
-    const PreemptionQuery& query, absl::Span<const NodeRow> rows) {
-  CachedResults* const cache =
-      FindCached(query, ClassOf(query, VictimsOf(query)), OwnRow(query.pod));
-  DryRunner dry_runs(handle_, query, cache);
-  std::vector<ScoredCandidatePtr> candidates;
-  for (const NodeRow row : rows) {
-    if (dry_runs.YieldsBefore(row)) return std::nullopt;
-    ScoredCandidatePtr candidate = dry_runs.Try(row);
-    if (candidate != nullptr) candidates.push_back(std::move(candidate));
-  }
-  // Which pods a group can spare changes with much that is not followed: kept for this pod only.
-  if (cache != nullptr && query.spare_groups != nullptr) *cache = CachedResults();
-  return candidates;
 }
 
 std::optional<ResourceNeed> PrunedSearch::FindNeed(const PreemptionQuery& query) const {
@@ -131,27 +100,6 @@ PreemptorClass PrunedSearch::ClassOf(const PreemptionQuery& query,
       .by_priority = victims == Victims::kLowerPriority || victims == Victims::kAllLowerPriority,
       .fails_as_filters = victims == Victims::kAllLowerPriority,
       .victims_by_priority = hints != nullptr && hints->FirstVictimHasHighestPriority()};
-}
-
-// What is known of the nodes for pods of the same class, up to date; null if nothing may be kept.
-CachedResults* PrunedSearch::FindCached(const PreemptionQuery& query,
-                                        const PreemptorClass& preemptor, NodeRow own_row) {
-  const auto* hints = dynamic_cast<const PreemptionHints*>(&query.rules);
-  if (hints == nullptr || !hints->DryRunsAreReusable()) return nullptr;
-  DryRunInputs inputs;
-  DryRunInputsSource* const source = handle_.dry_run_inputs();
-  if (source == nullptr || !source->FindDryRunInputs(query.state, query.pod, inputs))
-    return nullptr;
-  const NodeTable& nodes = handle_.nodes();
-  std::string key = absl::StrCat(inputs.pod_class, preemptor.priority, ";", preemptor.by_priority);
-  if (query.spare_groups != nullptr) {
-    absl::StrAppend(&key, ";sparing groups");
-    inputs.filter_inputs.Add(query.spare_groups->version());
-    inputs.filter_inputs.Add(VersionOfAll(handle_.objects()));
-  }
-  CachedResults& cached = dry_runs_.Find(key, nodes.size());
-  cached.Refresh(nodes, handle_.nominator(), query.budgets.changed_nodes(), own_row, inputs);
-  return &cached;
 }
 
 // The row of the node that the pod is nominated to, or -1.

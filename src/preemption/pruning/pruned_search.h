@@ -13,7 +13,6 @@
 #include "framework/dry_run_inputs.h"
 #include "preemption/candidate_search.h"
 #include "preemption/pruning/bound_cache.h"
-#include "preemption/pruning/dry_run_cache.h"
 #include "preemption/pruning/priority_levels.h"
 
 namespace berth {
@@ -26,10 +25,8 @@ class PrunedSearch final : public CandidateSearch {
   explicit PrunedSearch(Handle& handle)
       : handle_(handle), levels_(handle.Shared<PriorityLevels>()) {}
 
-  // Yields while it reads nodes that changed, and between dry runs that are cached.
+  // Yields while it reads nodes that changed.
   std::optional<SearchResult> Find(const PreemptionQuery& query) override;
-  std::optional<std::vector<ScoredCandidatePtr>> DryRunAll(const PreemptionQuery& query,
-                                                           absl::Span<const NodeRow> rows) override;
   // The lowest priority of all pods on nodes; PriorityLevels::kNone if there are none. Costs what
   // changed.
   int64_t LowestPriority();
@@ -37,14 +34,11 @@ class PrunedSearch final : public CandidateSearch {
  private:
   std::optional<ResourceNeed> FindNeed(const PreemptionQuery& query) const;
   PreemptorClass ClassOf(const PreemptionQuery& query, PreemptionHints::Victims victims) const;
-  CachedResults* FindCached(const PreemptionQuery& query, const PreemptorClass& preemptor,
-                            NodeRow own_row);
   NodeRow OwnRow(const PodInfo& pod) const;
 
   Handle& handle_;
   std::shared_ptr<PriorityLevels> levels_;  // one a scheduler
   BoundCache bounds_;
-  DryRunCache dry_runs_;
 };
 
 }  // namespace berth

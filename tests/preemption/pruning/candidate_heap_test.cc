@@ -64,7 +64,7 @@ TEST(CandidateHeap, GivesTheHighestBoundFirst) {
     const Statuses statuses(codes);
     const bool ends_early = nodes.Below(3) == 0;  // as most searches do
     {
-      CandidateHeap heap(bounds, RowsToTry(table.size(), statuses, nullptr, listed));
+      CandidateHeap heap(bounds, statuses, listed);
       for (NodeRow row = BestOf(bounds, is_left); row >= 0;
            row = BestOf(bounds, is_left), ++found) {
         if (ends_early && nodes.Below(5) == 0) break;
