@@ -94,9 +94,11 @@ DEVICE_DRIVER = "gpu.example.com"
 DEVICE_API = "resource.k8s.io/v1"
 
 
-def device_class():
-    return {"apiVersion": DEVICE_API, "kind": "DeviceClass", "metadata": {"name": DEVICE_DRIVER},
-            "spec": {"selectors": [{"cel": {"expression": f'device.driver == "{DEVICE_DRIVER}"'}}]}}
+def device_class(name=DEVICE_DRIVER, expression=""):
+    """Of all devices of the driver, or of those that the expression selects, too."""
+    of_driver = f'device.driver == "{DEVICE_DRIVER}"'
+    selectors = [{"cel": {"expression": text}} for text in (of_driver, expression) if text]
+    return {"apiVersion": DEVICE_API, "kind": "DeviceClass", "metadata": {"name": name}, "spec": {"selectors": selectors}}
 
 
 def resource_slice(on, devices):
@@ -109,12 +111,23 @@ def resource_slice(on, devices):
                                   "capacity": {"memory": {"value": f"{gib}Gi"}}} for i, gib in enumerate(devices)]}}
 
 
-def claim_template(name, gpus, at_least_gib):
-    expression = f'device.capacity["{DEVICE_DRIVER}"].memory.compareTo(quantity("{at_least_gib}Gi")) >= 0'
-    exactly = {"deviceClassName": DEVICE_DRIVER, "allocationMode": "ExactCount", "count": gpus,
-               "selectors": [{"cel": {"expression": expression}}]}
+def at_least(gib):
+    return f'device.capacity["{DEVICE_DRIVER}"].memory.compareTo(quantity("{gib}Gi")) >= 0'
+
+
+def devices_of(device_class, gpus, expression=""):
+    """What a request asks for, or an alternative of one."""
+    selectors = {"selectors": [{"cel": {"expression": expression}}]} if expression else {}
+    return {"deviceClassName": device_class, "allocationMode": "ExactCount", "count": gpus, **selectors}
+
+
+def template_of(name, request, **devices):
     return {"apiVersion": DEVICE_API, "kind": "ResourceClaimTemplate", "metadata": {"name": name, "namespace": "default"},
-            "spec": {"spec": {"devices": {"requests": [{"name": "gpu", "exactly": exactly}]}}}}
+            "spec": {"spec": {"devices": {"requests": [{"name": "gpu", **request}], **devices}}}}
+
+
+def claim_template(name, gpus, at_least_gib):
+    return template_of(name, {"exactly": devices_of(DEVICE_DRIVER, gpus, at_least(at_least_gib))})
 
 
 # The partitions of an A100 of 40 GB by NVIDIA's MIG user guide: of each profile its multiprocessors, its slices of memory

@@ -6,10 +6,10 @@ Pods with spec.nodeName run already; the others are pending, and are queued in t
 import collections
 import itertools
 
-from manifests import (GPU, GROUP_LABEL, KOORDINATOR_GANG, ZONE, bound_volume, claim_template, claiming, cluster_quota,
-                       csi_node, device_class, elastic_quota, gpu_node, gpu_pod, kubernetes_pod_group, mig_slices,
-                       moment, namespace, node, pod, pod_group, profile_template, requests_of, resource_slice,
-                       share_of_gpu_node, using)
+from manifests import (DEVICE_DRIVER, GPU, GROUP_LABEL, KOORDINATOR_GANG, ZONE, at_least, bound_volume, claim_template,
+                       claiming, cluster_quota, csi_node, device_class, devices_of, elastic_quota, gpu_node, gpu_pod,
+                       kubernetes_pod_group, mig_slices, moment, namespace, node, pod, pod_group, profile_template,
+                       requests_of, resource_slice, share_of_gpu_node, template_of, using)
 
 Size = collections.namedtuple("Size", "nodes pods placed groups permit", defaults=(500, 10))
 Workload = collections.namedtuple("Workload", "objects size config")
@@ -457,6 +457,32 @@ def claims(templates):
     return objects
 
 
+def claims_of_classes(size, rng):
+    """Pods with claims that differ in class, selector, count, alternatives and constraints, drawn by the seed"""
+    yield namespace("default")
+    small, large = (f'device.attributes["{DEVICE_DRIVER}"].model == "LATEST-GPU-{gib}"' for gib in (40, 80))
+    numa = f'device.attributes["{DEVICE_DRIVER}"].numa == '
+    yield device_class()
+    yield device_class("small", small)
+    yield device_class("large", large)
+    for i, name in enumerate(numbered("node", size.nodes, 5)):
+        yield node(name, cpu="96", memory="1024Gi")
+        yield resource_slice(name, [80 if i % 2 else 40] * 8)
+    same_numa = [{"requests": ["gpu"], "matchAttribute": f"{DEVICE_DRIVER}/numa"}]
+    for i in range(24):
+        gpus = rng.randint(1, 2)
+        wanted = rng.choice(["small", "large", DEVICE_DRIVER])
+        gib = rng.randrange(10, 40 if wanted == "small" else 80)
+        selector = rng.choice(["", at_least(gib), numa + str(rng.randrange(2))])
+        request = {"exactly": devices_of(wanted, gpus, selector)}
+        if i % 4 == 0:
+            request = {"firstAvailable": [{"name": "first", **devices_of("large", 2, selector)},
+                                          {"name": "second", **devices_of("small", 1)}]}
+        yield template_of(f"template-{i:02d}", request, **({"constraints": same_numa} if i % 6 == 1 else {}))
+    for name in numbered("pod", size.pods):
+        yield pod(name, **claiming(f"template-{rng.randrange(24):02d}"))
+
+
 # What pods of claims_of_slices() ask for: a profile, or some whole GPUs, and how many GPUs that is.
 SLICES_WANTED = {"one": ("1g.5gb", 1, 1 / 7), "two": ("2g.10gb", 1, 2 / 7), "three": ("3g.20gb", 1, 3 / 7),
                  "four": ("4g.20gb", 1, 4 / 7), "whole": ("gpu", 1, 1), "whole-2": ("gpu", 2, 2),
@@ -721,6 +747,7 @@ WORKLOADS = {
     "gpu-binpack": Workload(gpu_pods, Size(1000, 7000, 0), "gpu-binpack"),
     "claims": Workload(claims(1), Size(5000, 10000, 0), "default"),
     "claims-mixed": Workload(claims(40), Size(5000, 10000, 0), "default"),
+    "claims-classes": Workload(claims_of_classes, Size(5000, 10000, 0), "default"),
     "claims-unalike": Workload(claims(10000), Size(5000, 10000, 0), "default"),
     "claims-slices": Workload(claims_of_slices, Size(100, 2000, 0), "claims-slices"),
     "gpu-mixed": Workload(gpu_pods, Size(1000, 2000, 0), "gpu-binpack"),

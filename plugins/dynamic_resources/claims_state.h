@@ -144,6 +144,8 @@ struct ClaimsState : StateData {
   std::unique_ptr<StateData> Clone() const override { return std::make_unique<ClaimsState>(*this); }
 };
 
+inline constexpr StateKey<ClaimsState> kClaimsState{"DynamicResources"};
+
 }  // namespace berth
 
 #endif  // BERTH_PLUGINS_DYNAMIC_RESOURCES_CLAIMS_STATE_H_

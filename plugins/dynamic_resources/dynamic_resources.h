@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -29,20 +28,20 @@
 #include "berth/framework/queue_sort.h"
 #include "berth/framework/reserve.h"
 #include "berth/framework/score.h"
-#include "berth/handle/gone_in_plan.h"
 #include "berth/incremental/node_changes.h"
 #include "berth/incremental/sign.h"
 #include "berth/incremental/uniform_score.h"
+#include "plugins/dynamic_resources/claim_binding.h"
+#include "plugins/dynamic_resources/claim_reader.h"
+#include "plugins/dynamic_resources/claim_verdicts.h"
+#include "plugins/dynamic_resources/claims_state.h"
 #include "plugins/dynamic_resources/cluster_devices.h"
+#include "plugins/dynamic_resources/device_preemption.h"
 #include "plugins/dynamic_resources/dynamic_resources_args.h"
-#include "plugins/dynamic_resources/extended_resource_claim.h"
 #include "plugins/dynamic_resources/gang_devices.h"
 #include "plugins/dynamic_resources/node_allocations.h"
 
 namespace berth {
-
-struct ClaimsOfPod;
-struct ClaimsState;
 
 // Says Skip for pods without claims. Reserve takes devices, so that no other pod is given them;
 // PreBind writes that to the claims, and waits until the devices are ready. As kube-scheduler v1.35
@@ -135,77 +134,30 @@ class DynamicResources final : public Plugin,
                                                     const NodeInfo& node) const override;
 
  private:
-  // What Filter says of a node, as a number that nodes with the same reason share.
-  enum class Verdict : uint8_t {
-    kFeasible,
-    kCannotAllocate,
-    kInvalidPools,
-    kTimedOut,
-    kUnavailable,
-    kStaleClaim,
-    kCannotFit,
-    kCannotAsk,
-  };
-  // An error ends the attempt.
-  absl::StatusOr<Verdict> VerdictOn(const ClaimsOfPod& claims, const NodeInfo& node) const;
-  Status StatusOf(Verdict verdict) const;
-  Code CodeOf(Verdict verdict) const;
-  static Verdict VerdictOf(NodeAllocation::Outcome outcome);
-  static bool IsElsewhere(const ClaimsOfPod& claims, const NodeInfo& node);
-  // The verdict with the devices that are free now.
-  absl::StatusOr<Verdict> VerdictByFree(const ClaimsOfPod& claims, const NodeInfo& node) const;
-  // What members of the pod's gang may get instead of what they have, so that the pod has devices.
-  std::optional<GangDevices::Exchange> FindExchange(const ClaimsOfPod& claims,
-                                                    const NodeInfo& node) const;
-  std::string GroupOf(const PodInfo& pod) const;  // "" for none
-  // Of the special claim alone: kFeasible, kStaleClaim, kCannotFit or kCannotAsk.
-  static Verdict VerdictOnSpecialClaim(const ClaimsOfPod& claims, const NodeInfo& node);
-  // The verdict in a dry run in which claims gave devices back.
-  absl::StatusOr<Verdict> VerdictOnReleased(const ClaimsState& data, const NodeInfo& node) const;
-  // Whether a preemptor fits on its nominated node once claims there have lost their devices of
-  // which no user is left; for a minute.
-  bool WaitsForReturnedDevices(const CycleState& state, const PodInfo& pod,
-                               const NodeStatuses& statuses);
-  // Whether a device that a claim has, or is about to have, has binding conditions.
-  static bool HasConditions(const ClaimsState& data);
-  // Whether the classes of a claim exist.
-  Status CheckClasses(const api::ResourceClaim& claim) const;
-
   // What the claims get on the node that have no devices yet.
-  Status ReserveNew(ClaimsState& data, absl::string_view node_name);
-  // Claims that the plan of an attempt frees.
-  void ReleaseGoneInPlan(ClaimsState& data) const;
-  ClaimToAllocate Parse(std::shared_ptr<const api::ResourceClaim> claim) const;
-  void SignExchanges(const PodInfo& pod, const std::vector<PodClaim>& claims,
-                     PodSignature& signature) const;
-  int64_t ScoreOf(const ClaimsOfPod& claims, const NodeInfo& node,
-                  const NodeAllocation& allocation) const;
-
-  // --- DRAExtendedResource ---
-
-  // Which class backs which resource; null without the gate.
-  const ExtendedResourceClasses* Classes() const;
-  // Whether the pod has claims, or may get the special one.
-  bool MayUseDevices(const PodInfo& pod) const;
-  void AddSpecialClaim(const PodInfo& pod, std::vector<ExtendedResource> resources,
-                       ClaimsOfPod& of_pod);
-  // Makes it, if it is not there yet, and writes what it gets.
-  absl::Status BindSpecialClaim(ClaimsState& data, const PodInfo& pod,
-                                std::optional<absl::Time> now);
-  // The claims in the cluster: the special one as PreBind made it, if it did.
-  static std::vector<Object> ClaimsInCluster(const ClaimsState& data);
+  Status Allocate(ClaimsState& data, const NodeInfo& node);
+  // The same, where members of the gang exchange devices.
+  Status AllocateByExchange(ClaimsState& data, const NodeInfo& node);
+  Status SetAllocations(ClaimsState& data, const ClaimsToAllocate& on_node,
+                        const NodeAllocation& allocation) const;
+  // Whether the claim's devices are what keeps the pod off some node.
+  bool IsInTheWay(const ClaimsOfPod& claims, size_t claim, const NodeStatuses& statuses) const;
+  std::string GroupOf(const PodInfo& pod) const;  // "" for none
 
   Handle& handle_;
   const bool preempts_;
-  const bool waits_for_conditions_;  // DRADeviceBindingConditions
-  const absl::Duration binding_timeout_;
+  const std::optional<absl::Duration> binding_timeout_;  // with DRADeviceBindingConditions
   const DeviceScoring scoring_;
   const std::shared_ptr<ClusterDevices> devices_;
   const std::shared_ptr<ExtendedResourceClasses> classes_;  // null without DRAExtendedResource
+
+  // In the order of the extension points.
+  const ClaimReader reader_;
   NodeAllocations allocations_;
   GangDevices gang_;
-  const std::shared_ptr<const GoneInPlan> gone_in_plan_;
-  absl::flat_hash_map<std::string, absl::Time> waits_since_;  // for returned devices, by uid
+  const ClaimVerdicts verdicts_;
+  DevicePreemption preemption_;
+  ClaimBinding binding_;
 };
 
 }  // namespace berth

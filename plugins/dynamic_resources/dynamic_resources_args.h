@@ -14,13 +14,15 @@
 namespace berth {
 
 struct DynamicResourcesArgs {
-  absl::Duration filter_timeout = absl::Seconds(10);
+  std::optional<absl::Duration> filter_timeout;
   std::optional<absl::Duration> binding_timeout;
   std::map<std::string, bool> feature_gates;
   bool preempt_for_devices = false;
   std::string device_scoring = "FirstFit";
   // What the gates come to.
   DeviceFeatures Features() const;
+  // 10 s if it is left out; zero without DRASchedulerFilterTimeout.
+  absl::Duration FilterTimeout() const;
   static const FieldTable& Fields();
 };
 

@@ -19,7 +19,7 @@ constexpr DomainRejection kNoLabel = {
     Code::kUnschedulableAndUnresolvable,
     "node(s) didn't match pod topology spread constraints (missing required label)"};
 
-// Judging criterion: matching pods + 1 if the pod matches - the minimum <= maxSkew.
+// A domain takes the pod if (matching pods + 1 if the pod itself matches) - minimum <= maxSkew.
 DomainRule RuleOf(const TopologySpreadConstraint& constraint, bool matches_itself) {
   return {.limit = DomainLimit::AtMostAboveMinimum(constraint.max_skew - (matches_itself ? 1 : 0),
                                                    constraint.min_domains),

@@ -50,7 +50,7 @@ class PodTopologySpread final : public Plugin,
       : defaults_(std::move(defaults)), handle_(handle) {}
 
   absl::string_view Name() const override { return kName; }
-  // A rule a hard constraint.
+  // One rule for each hard constraint.
   Status ListRules(const PodInfo& pod, const NodeTable& nodes, DomainRules& rules) override;
   void AddListInputs(const PodInfo& pod, FilterInputs& inputs) const override;
   void CountOtherPods(const PodInfo&, const PodInfo&, const NodeInfo&, int64_t,
@@ -58,7 +58,7 @@ class PodTopologySpread final : public Plugin,
 
   Status PreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                   absl::Span<const NodeRow> feasible) override;
-  // A sum a constraint: the pods that it counts.
+  // One sum for each soft constraint: the pods that it counts.
   std::optional<Status> PreScoreDomains(CycleState& state, const PodInfo& pod,
                                         const NodeTable& nodes,
                                         std::vector<DomainSum>& sums) override;
@@ -83,6 +83,7 @@ class PodTopologySpread final : public Plugin,
   // default constraints verdicts depend on objects (Services and such), and are not kept by node.
   Status SignPod(const PodInfo& pod, PodSignature&) const override;
   bool SignsSpecOnly() const override { return defaults_.constraints.empty(); }
+  // Of the pods that it signs: those without a constraint.
   Aspects DependsOn() const override {
     return defaults_.constraints.empty() ? Aspect::kNothing : Aspect::kObjects;
   }
@@ -91,7 +92,7 @@ class PodTopologySpread final : public Plugin,
   // The constraints of one kind that apply to `pod`, its own or else the default ones.
   absl::StatusOr<SpreadConstraints> ConstraintsOf(const PodInfo& pod,
                                                   UnsatisfiableAction action) const;
-  Status FindShares(CycleState& state, const PodInfo& pod, const NodeTable& nodes) const;
+  Status FindTerms(CycleState& state, const PodInfo& pod, const NodeTable& nodes) const;
   absl::StatusOr<QueueingHint> AfterPodChange(const PodInfo& pod, const ObjectChange& change) const;
   absl::StatusOr<QueueingHint> AfterNodeChange(const PodInfo& pod,
                                                const ObjectChange& change) const;

@@ -18,7 +18,7 @@ namespace berth {
 namespace {
 
 // What one constraint adds to the scores of nodes. Those without the label get nothing.
-struct SpreadShares {
+struct SpreadTerm {
   const LabelColumn* column = nullptr;
   std::shared_ptr<const PodCounts> pods;
   bool by_host = false;  // over hostname: a node counts its own pods, not those of its domain
@@ -42,15 +42,15 @@ struct SpreadShares {
 
 struct SpreadScoreState final : StateData {
   SpreadConstraints constraints;
-  std::vector<SpreadShares> shares;  // by constraint
-  bool ignores_some = false;         // nodes without one of the topology keys are not scored
+  std::vector<SpreadTerm> terms;  // by constraint
+  bool ignores_some = false;      // nodes without one of the topology keys are not scored
 
   std::unique_ptr<StateData> Clone() const override {
     return std::make_unique<SpreadScoreState>(*this);
   }
   bool Ignores(NodeRow row) const {
-    return ignores_some && absl::c_any_of(shares, [row](const SpreadShares& of_constraint) {
-             return !of_constraint.column->at(row).present;
+    return ignores_some && absl::c_any_of(terms, [row](const SpreadTerm& term) {
+             return !term.column->at(row).present;
            });
   }
 };
@@ -77,17 +77,17 @@ std::optional<std::pair<uint32_t, uint32_t>> NoneAndEmpty(const LabelColumn& col
 
 // In how many domains the nodes are that are scored.
 int CountDomains(const EquivalentNodes& feasible, const SpreadScoreState& s,
-                 const SpreadShares& shares) {
+                 const SpreadTerm& term) {
   const auto is_scored = [&](NodeRow row) { return !s.Ignores(row); };
-  const int domains = feasible.CountDomains(*shares.column, is_scored);
-  if (!shares.none_and_empty.has_value()) return domains;
+  const int domains = feasible.CountDomains(*term.column, is_scored);
+  if (!term.none_and_empty.has_value()) return domains;
   const auto has_scored_in = [&](uint32_t domain) {
     return absl::c_any_of(feasible.rows, [&](NodeRow row) {
-      return shares.column->index(row) == domain && is_scored(row);
+      return term.column->index(row) == domain && is_scored(row);
     });
   };
   const bool are_two =
-      has_scored_in(shares.none_and_empty->first) && has_scored_in(shares.none_and_empty->second);
+      has_scored_in(term.none_and_empty->first) && has_scored_in(term.none_and_empty->second);
   return domains - (are_two ? 1 : 0);
 }
 
@@ -128,22 +128,21 @@ BERTH_VECTOR_CLONES void NormalizeAll(int64_t* scores, size_t size) {
   }
 }
 
-// The scores by one constraint. False, and nothing done, if it is not one of those that are scored
-// faster together: where all nodes have the label, and domains are fewer than the nodes asked
-// about.
-bool ScoreByOne(const SpreadShares& shares, absl::Span<const NodeRow> rows,
+// The scores by one constraint. False, and nothing done, where that is not faster: if a node has no
+// such label or, unless the constraint is over hosts, domains are more than the nodes asked about.
+bool ScoreByOne(const SpreadTerm& term, absl::Span<const NodeRow> rows,
                 absl::Span<int64_t> scores) {
-  const LabelColumn& column = *shares.column;
+  const LabelColumn& column = *term.column;
   const std::optional<uint32_t> none = column.Find(LabelValue{});
   if (none.has_value() && column.row_count(*none) > 0) return false;
-  if (shares.by_host) {
-    for (size_t k = 0; k < rows.size(); ++k) scores[k] = Round(shares.Of(shares.counts[rows[k]]));
+  if (term.by_host) {
+    for (size_t k = 0; k < rows.size(); ++k) scores[k] = Round(term.Of(term.counts[rows[k]]));
     return true;
   }
   if (column.values().size() > rows.size()) return false;
   std::vector<int64_t> of_domains(column.values().size());
   for (size_t i = 0; i < of_domains.size(); ++i) {
-    of_domains[i] = Round(shares.OfDomain(static_cast<uint32_t>(i)));
+    of_domains[i] = Round(term.OfDomain(static_cast<uint32_t>(i)));
   }
   for (size_t k = 0; k < rows.size(); ++k) scores[k] = of_domains[column.index(rows[k])];
   return true;
@@ -153,7 +152,7 @@ bool ScoreByOne(const SpreadShares& shares, absl::Span<const NodeRow> rows,
 
 Status PodTopologySpread::PreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                                    absl::Span<const NodeRow> feasible) {
-  Status status = FindShares(state, pod, nodes);
+  Status status = FindTerms(state, pod, nodes);
   if (!status.ok()) return status;
   SetFeasible(state, {.rows = feasible, .counts = {}});
   return status;
@@ -162,22 +161,22 @@ Status PodTopologySpread::PreScore(CycleState& state, const PodInfo& pod, const 
 std::optional<Status> PodTopologySpread::PreScoreDomains(CycleState& state, const PodInfo& pod,
                                                          const NodeTable& nodes,
                                                          std::vector<DomainSum>& sums) {
-  Status status = FindShares(state, pod, nodes);
+  Status status = FindTerms(state, pod, nodes);
   if (!status.ok()) return status;
-  for (const SpreadShares& shares : state.Find(kScoreState)->shares) {
+  for (const SpreadTerm& term : state.Find(kScoreState)->terms) {
     // Two nodes of one host name are a domain, but score by their own pods; and nodes without the
     // label may be in the domain of one that has it.
     const bool sum_decides_score =
-        shares.by_host ? HasOneNodePerValue(*shares.column) : !shares.none_and_empty.has_value();
+        term.by_host ? HasOneNodePerValue(*term.column) : !term.none_and_empty.has_value();
     if (!sum_decides_score) return std::nullopt;
-    sums.push_back({.column = shares.column, .parts = {{.pods = shares.pods}}});
+    sums.push_back({.column = term.column, .parts = {{.pods = term.pods}}});
   }
   return status;
 }
 
 // The constraints that score `pod`, and the pods that they count.
-Status PodTopologySpread::FindShares(CycleState& state, const PodInfo& pod,
-                                     const NodeTable& nodes) const {
+Status PodTopologySpread::FindTerms(CycleState& state, const PodInfo& pod,
+                                    const NodeTable& nodes) const {
   if (nodes.size() == 0) return Status::Skip();
   absl::StatusOr<SpreadConstraints> constraints =
       ConstraintsOf(pod, UnsatisfiableAction::kScheduleAnyway);
@@ -194,13 +193,13 @@ Status PodTopologySpread::FindShares(CycleState& state, const PodInfo& pod,
   for (const TopologySpreadConstraint& constraint : data->constraints) {
     const bool by_host = IsHostname(constraint.topology_key);
     const NodeScope counted = by_host ? NodeScope() : CountedNodes(constraint, pod, scored);
-    SpreadShares& shares = data->shares.emplace_back();
-    shares.column = &nodes.label_column(constraint.topology_key);
-    shares.pods = MatchingPods(nodes, constraint.selector, pod.namespace_name(), counted);
-    shares.by_host = by_host;
-    shares.counts = by_host ? shares.pods->of_rows() : shares.pods->of_domains(*shares.column);
-    if (!by_host) shares.none_and_empty = NoneAndEmpty(*shares.column);
-    shares.base = static_cast<double>(constraint.max_skew - 1);
+    SpreadTerm& term = data->terms.emplace_back();
+    term.column = &nodes.label_column(constraint.topology_key);
+    term.pods = MatchingPods(nodes, constraint.selector, pod.namespace_name(), counted);
+    term.by_host = by_host;
+    term.counts = by_host ? term.pods->of_rows() : term.pods->of_domains(*term.column);
+    if (!by_host) term.none_and_empty = NoneAndEmpty(*term.column);
+    term.base = static_cast<double>(constraint.max_skew - 1);
   }
   state.Write(kScoreState, std::move(data));
   return Status::Success();
@@ -210,10 +209,9 @@ void PodTopologySpread::SetFeasible(CycleState& state, const EquivalentNodes& fe
   SpreadScoreState* const s = state.FindMutable(kScoreState);
   BERTH_CHECK(s != nullptr);
   // Topologies with few domains weigh less.
-  for (SpreadShares& shares : s->shares) {
-    const int domains =
-        shares.by_host ? CountNodes(feasible, *s) : CountDomains(feasible, *s, shares);
-    shares.weight = std::log(static_cast<double>(domains + 2));
+  for (SpreadTerm& term : s->terms) {
+    const int domains = term.by_host ? CountNodes(feasible, *s) : CountDomains(feasible, *s, term);
+    term.weight = std::log(static_cast<double>(domains + 2));
   }
 }
 
@@ -221,7 +219,7 @@ void PodTopologySpread::SetFeasible(CycleState& state, const EquivalentNodes& fe
 DomainScorer::Feasible PodTopologySpread::ScoresDependOn(const CycleState& state) const {
   const SpreadScoreState* const s = state.Find(kScoreState);
   const bool on_nodes = s == nullptr || s->ignores_some ||
-                        absl::c_any_of(s->shares, [](const auto& of) { return of.by_host; });
+                        absl::c_any_of(s->terms, [](const auto& of) { return of.by_host; });
   return on_nodes ? Feasible::kNodes : Feasible::kDomains;
 }
 
@@ -234,14 +232,14 @@ absl::StatusOr<int64_t> PodTopologySpread::Score(const CycleState& state, const 
   double score = 0;
   for (size_t i = 0; i < s->constraints.size(); ++i) {
     const TopologySpreadConstraint& constraint = s->constraints[i];
-    const SpreadShares& shares = s->shares[i];
+    const SpreadTerm& term = s->terms[i];
     const Symbol* const value = node.labels().Find(constraint.topology_key);
     if (value == nullptr) continue;
-    if (shares.by_host) {
-      score += shares.Of(CountMatchingPods(node, constraint.selector, pod.namespace_name()));
+    if (term.by_host) {
+      score += term.Of(CountMatchingPods(node, constraint.selector, pod.namespace_name()));
     } else {
-      const std::optional<uint32_t> domain = shares.column->Find({true, *value});
-      score += domain.has_value() ? shares.OfDomain(*domain) : shares.base;
+      const std::optional<uint32_t> domain = term.column->Find({true, *value});
+      score += domain.has_value() ? term.OfDomain(*domain) : term.base;
     }
   }
   return Round(score);
@@ -253,16 +251,16 @@ absl::Status PodTopologySpread::ScoreNodes(const CycleState& state, const PodInf
   const absl::StatusOr<const SpreadScoreState*> read = state.Read(kScoreState);
   if (!read.ok()) return read.status();
   const SpreadScoreState* const s = *read;
-  if (s->shares.size() == 1 && ScoreByOne(s->shares.front(), rows, scores)) {
+  if (s->terms.size() == 1 && ScoreByOne(s->terms.front(), rows, scores)) {
     return absl::OkStatus();
   }
   for (size_t k = 0; k < rows.size(); ++k) {
     const NodeRow row = rows[k];
     double score = 0;
-    for (const SpreadShares& shares : s->shares) {
-      const uint32_t domain = shares.column->index(row);
-      if (!shares.column->values()[domain].present) continue;
-      score += shares.by_host ? shares.Of(shares.counts[row]) : shares.OfDomain(domain);
+    for (const SpreadTerm& term : s->terms) {
+      const uint32_t domain = term.column->index(row);
+      if (!term.column->values()[domain].present) continue;
+      score += term.by_host ? term.Of(term.counts[row]) : term.OfDomain(domain);
     }
     scores[k] = s->Ignores(row) ? 0 : Round(score);
   }

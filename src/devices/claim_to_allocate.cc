@@ -16,6 +16,8 @@ namespace {
 // For a subrequest, which has no admin access.
 bool WantsAdminAccess(const api::DeviceSubRequest&) { return false; }
 bool WantsAdminAccess(const api::ExactDeviceRequest& request) { return request.admin_access(); }
+absl::string_view KindOf(const api::DeviceSubRequest&) { return "subrequest"; }
+absl::string_view KindOf(const api::ExactDeviceRequest&) { return "request"; }
 bool SaysAdminAccess(const api::DeviceSubRequest&) { return false; }
 bool SaysAdminAccess(const api::ExactDeviceRequest& request) { return request.has_admin_access(); }
 
@@ -57,6 +59,14 @@ class Parser {
       parsed.problem =
           absl::InvalidArgumentError(absl::StrCat("claim ", claim_, ", request ", name, what...));
     };
+    // kube-scheduler v1.35 structured/internal/experimental, which is used where binding conditions
+    // are on; its other allocators ignore them.
+    const DeviceFeatures& features = inventory_.features();
+    if (features.binding_conditions && !features.consumable_capacity && request.has_capacity()) {
+      parsed.problem = absl::InvalidArgumentError(absl::StrCat(
+          "claim ", claim_, ", ", KindOf(request), " ", name,
+          ": has capacity requests, but the DRAConsumableCapacity feature is disabled"));
+    }
     for (int i = 0; i < request.selectors_size(); ++i) {
       if (!request.selectors(i).has_cel()) {
         fail(", selector #", i, ": CEL expression empty (unsupported selector type?)");

@@ -2,64 +2,70 @@
 // Implementation of device_explanation.h.
 #include "berth/devices/device_explanation.h"
 
-#include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/resource_v1.pb.h"
 #include "devices/compiled_selector.h"
 #include "devices/consumable_capacity.h"
 #include "devices/offered_slice.h"
+#include "devices/pool_counters.h"
 #include "devices/tolerated_taints.h"
 
 namespace berth {
 namespace {
 
+using Reached = RejectedDevices::Reached;
 using Selectors = google::protobuf::RepeatedPtrField<api::DeviceSelector>;
 
 class Explainer {
  public:
-  Explainer(const AllocationRequest& request, Symbol node_name, const LabelSet& node_labels)
-      : request_(request), node_name_(node_name), node_labels_(node_labels) {}
+  Explainer(const AllocationRequest& request, const std::vector<NodePool>& pools, Symbol node_name,
+            const LabelSet& node_labels)
+      : request_(request), pools_(pools), node_name_(node_name), node_labels_(node_labels) {}
 
-  void AddRequirement(int claim, const DeviceRequirement& requirement, const Selectors& selectors,
-                      const std::vector<NodePool>& pools) {
-    first_ = rejected_.size();
-    for (const NodePool& pool : pools) {
+  ExplainedRequest Explain(int claim, const DeviceRequirement& requirement,
+                           const Selectors& selectors) {
+    ExplainedRequest explained{
+        claim, requirement.reference, requirement.wants_all, requirement.count, {}, {}};
+    for (const NodePool& pool : pools_) {
       for (const auto& slice : pool.slices) {
         for (const OfferedDevice& device : slice->devices()) {
-          std::optional<std::string> reason = WhyNot(pool, requirement, selectors, device);
+          Reached reached = Reached::kClass;
+          std::optional<std::string> reason = WhyNot(pool, requirement, selectors, device, reached);
           if (reason.has_value()) {
-            Add(claim, requirement.reference, device.id.ToString(), *std::move(reason));
+            Add(device.id, *std::move(reason), reached, explained.rejected);
+          } else {
+            explained.possible.push_back(device.id);
           }
         }
       }
     }
+    return explained;
   }
-  std::vector<RejectedDevices> Take() { return std::move(rejected_); }
 
  private:
-  void Add(int claim, const std::string& name, std::string device, std::string reason) {
-    const auto known =
-        std::find_if(rejected_.begin() + static_cast<std::ptrdiff_t>(first_), rejected_.end(),
-                     [&](const RejectedDevices& rejected) { return rejected.reason == reason; });
-    if (known != rejected_.end()) {
-      known->devices.push_back(std::move(device));
-      return;
+  static void Add(const DeviceId& device, std::string reason, Reached reached,
+                  std::vector<RejectedDevices>& rejected) {
+    const auto known = absl::c_find_if(rejected, [&](const RejectedDevices& of_reason) {
+      return of_reason.reason == reason && of_reason.reached == reached;
+    });
+    if (known != rejected.end()) {
+      known->devices.push_back(device);
+    } else {
+      rejected.push_back({{device}, std::move(reason), reached});
     }
-    rejected_.push_back({claim, name, {std::move(device)}, std::move(reason)});
   }
 
+  // Selectors come first, also for devices in use: so one sees which devices would do.
   std::optional<std::string> WhyNot(const NodePool& pool, const DeviceRequirement& requirement,
-                                    const Selectors& selectors, const OfferedDevice& device) const {
-    const DeviceFeatures& features = request_.inventory.features();
+                                    const Selectors& selectors, const OfferedDevice& device,
+                                    Reached& reached) {
     if (pool.incomplete) return "its pool is incomplete";
     if (pool.invalid) return "its pool is invalid";
-    if (!requirement.admin_access && request_.is_held(device.id)) return "in use";
-    if (device.has_binding_conditions && !features.binding_conditions) {
-      return "it has binding conditions, and DRADeviceBindingConditions is off";
-    }
     if (!device.slice->HasFor(device, node_name_, node_labels_)) return "for other nodes";
     if (requirement.device_class != nullptr) {
       std::optional<std::string> reason = WhyUnselected(
@@ -67,25 +73,83 @@ class Explainer {
           absl::StrCat(" of class ", requirement.device_class->metadata().name()), device);
       if (reason.has_value()) return reason;
     }
+    reached = Reached::kRequest;
     std::optional<std::string> reason = WhyUnselected(requirement.selectors, selectors, "", device);
     if (reason.has_value()) return reason;
+    reached = Reached::kFree;
+    return WhyNotFree(pool, requirement, device);
+  }
+
+  std::optional<std::string> WhyNotFree(const NodePool& pool, const DeviceRequirement& requirement,
+                                        const OfferedDevice& device) {
+    const DeviceFeatures& features = request_.inventory.features();
+    if (!requirement.admin_access && request_.is_held(device.id)) return "in use";
+    if (device.has_binding_conditions && !features.binding_conditions) {
+      return "it has binding conditions, and DRADeviceBindingConditions is off";
+    }
     if (device.consumes_counters && !features.partitionable_devices) {
       return "it is a partition, and DRAPartitionableDevices is off";
     }
     if (const auto* const untolerated = FindUntolerated(requirement.tolerations, device)) {
-      const api::DeviceTaint& taint = *untolerated->taint;
-      return absl::StrCat("taint ", taint.key(), "=", taint.value(), ":", taint.effect(),
-                          untolerated->rule == nullptr ? "" : " of DeviceTaintRule ",
-                          untolerated->rule == nullptr ? "" : untolerated->rule->metadata().name());
+      return TaintText(*untolerated);
     }
+    bool is_shared = false;
     if (features.consumable_capacity) {
-      const auto consumption = ConsumptionOf(requirement.capacity, *device.message);
-      if (!consumption.has_value()) return "it does not offer the requested capacity";
-      const bool shared = device.allows_multiple && request_.consumed != nullptr;
-      const ConsumedCapacity used = shared ? request_.consumed(device.id) : ConsumedCapacity();
-      if (!HasLeft(*device.message, used, *consumption)) return "not enough capacity is left";
+      std::optional<std::string> reason = WhyNoCapacity(requirement, device, is_shared);
+      if (reason.has_value()) return reason;
+    }
+    if (device.consumes_counters && !is_shared) return WhyNoCounters(pool, device);
+    return std::nullopt;
+  }
+
+  static std::string TaintText(const EffectiveTaint& untolerated) {
+    const api::DeviceTaint& taint = *untolerated.taint;
+    std::string text = absl::StrCat("taint ", taint.key());
+    if (!taint.value().empty()) absl::StrAppend(&text, "=", taint.value());
+    absl::StrAppend(&text, ":", taint.effect());
+    if (untolerated.rule == nullptr) return text;
+    return absl::StrCat(text, " of DeviceTaintRule ", untolerated.rule->metadata().name());
+  }
+
+  // `is_shared`: somebody has a part of the device already.
+  std::optional<std::string> WhyNoCapacity(const DeviceRequirement& requirement,
+                                           const OfferedDevice& device, bool& is_shared) const {
+    const api::SliceDevice& message = *device.message;
+    const auto consumption = ConsumptionOf(requirement.capacity, message);
+    if (!consumption.has_value()) return "it does not offer the requested capacity";
+    ConsumedCapacity used;
+    if (device.allows_multiple && request_.consumed != nullptr) used = request_.consumed(device.id);
+    is_shared = !used.empty();
+    for (const auto& [name, amount] : *consumption) {
+      if (HasLeft(message, used, {{name, amount}})) continue;
+      const std::string& all = message.capacity().at(name).value().string();
+      Quantity left = Quantity::Parse(all).value_or(Quantity());
+      if (const auto taken = used.find(name); taken != used.end()) left.Subtract(taken->second);
+      return absl::StrCat(left.ToString(), " of ", all, " ", name, " is left, and it would take ",
+                          amount.ToString());
     }
     return std::nullopt;
+  }
+
+  std::optional<std::string> WhyNoCounters(const NodePool& pool, const OfferedDevice& device) {
+    const auto [found, is_new] = counters_.try_emplace(&pool, pool, request_);
+    PoolCounters& counters = found->second;
+    if (counters.Suffice(device)) {
+      counters.GiveBack(device);
+      return std::nullopt;
+    }
+    for (const api::DeviceCounterConsumption& consumption : device.message->consumes_counters()) {
+      for (const auto& [name, counter] : consumption.counters()) {
+        const auto left = counters.counters().find({consumption.counter_set(), name});
+        if (left == counters.counters().end()) continue;
+        const Quantity amount = PoolCounters::AmountOf(counter);
+        if (amount.Compare(left->second.left) <= 0) continue;
+        return absl::StrCat("it needs ", amount.ToString(), " of the counter ", name, " of ",
+                            consumption.counter_set(), ", which has ", left->second.left.ToString(),
+                            " left");
+      }
+    }
+    return "more is taken of a counter of its pool than there is";
   }
 
   std::optional<std::string> WhyUnselected(
@@ -105,20 +169,21 @@ class Explainer {
   }
 
   const AllocationRequest& request_;
+  const std::vector<NodePool>& pools_;
   const Symbol node_name_;
   const LabelSet& node_labels_;
-  size_t first_ = 0;  // of the requirement
-  std::vector<RejectedDevices> rejected_;
+  std::map<const NodePool*, PoolCounters> counters_;
 };
 
 }  // namespace
 
-std::vector<RejectedDevices> ExplainDevices(const AllocationRequest& request, Symbol node_name,
-                                            const LabelSet& node_labels) {
+std::vector<ExplainedRequest> ExplainDevices(const AllocationRequest& request, Symbol node_name,
+                                             const LabelSet& node_labels) {
   const absl::StatusOr<std::vector<NodePool>> pools =
       request.inventory.PoolsOf(node_name, node_labels);
   if (!pools.ok()) return {};
-  Explainer explainer(request, node_name, node_labels);
+  Explainer explainer(request, *pools, node_name, node_labels);
+  std::vector<ExplainedRequest> explained;
   for (size_t c = 0; c < request.claims.size(); ++c) {
     const ClaimToAllocate& claim = request.claims[c];
     const auto& requests = claim.message->spec().devices().requests();
@@ -130,11 +195,11 @@ std::vector<RejectedDevices> ExplainDevices(const AllocationRequest& request, Sy
         const Selectors& selectors = claim.requests[r].is_list
                                          ? message.first_available(static_cast<int>(a)).selectors()
                                          : message.exactly().selectors();
-        explainer.AddRequirement(static_cast<int>(c), alternatives[a], selectors, *pools);
+        explained.push_back(explainer.Explain(static_cast<int>(c), alternatives[a], selectors));
       }
     }
   }
-  return explainer.Take();
+  return explained;
 }
 
 }  // namespace berth

@@ -19,11 +19,11 @@ constexpr absl::Duration kPollInterval = absl::Seconds(1);
 Status Dropped() { return Status::Unschedulable("removed"); }
 
 Status Measured(AssumedPod& placement, PointMetrics::Point name,
-                Status (PlacementRunner::*point)(CycleState&, const PodInfo&, absl::string_view)
+                Status (BindingRunner::*point)(CycleState&, const PodInfo&, absl::string_view)
                     const) {
   return placement.framework->point_metrics().Measure(name, [&] {
-    return (placement.framework->placement().*point)(placement.state, *placement.pod,
-                                                     placement.node_name);
+    return (placement.framework->binding_points().*point)(placement.state, *placement.pod,
+                                                          placement.node_name);
   });
 }
 
@@ -148,7 +148,7 @@ struct Binder::Batch {
     return std::any_of(members.begin(), members.end(), [](const Waiting& member) {
       const AssumedPod& placement = member.placement();
       return member.alive() && !placement.pre_bound &&
-             placement.framework->placement().HasPreBind(placement.state);
+             placement.framework->binding_points().HasPreBind(placement.state);
     });
   }
   // Whether a PreBind plugin waits.
@@ -352,8 +352,8 @@ bool Binder::Poll(Batch& batch) {
   for (Waiting& member : batch.members) {
     if (!member.polled()) continue;
     AssumedPod& placement = member.placement();
-    Status status = placement.framework->placement().RunPollPreBind(placement.state, *placement.pod,
-                                                                    placement.node_name);
+    Status status = placement.framework->binding_points().RunPollPreBind(
+        placement.state, *placement.pod, placement.node_name);
     if (status.IsWait()) continue;
     member.set_polled(false);
     if (!status.ok()) member.set_status(std::move(status));
@@ -407,7 +407,7 @@ void Binder::RunMember(Batch& batch, Waiting& member) {
 void Binder::PreBind(Waiting& member) {
   AssumedPod& placement = member.placement();
   if (!member.alive() || placement.pre_bound) return;
-  Status status = Measured(placement, PointMetrics::Point::kPreBind, &PlacementRunner::RunPreBind);
+  Status status = Measured(placement, PointMetrics::Point::kPreBind, &BindingRunner::RunPreBind);
   placement.pre_bound = status.ok();
   if (status.IsWait()) {
     member.set_polled(true);
@@ -418,11 +418,11 @@ void Binder::PreBind(Waiting& member) {
 
 void Binder::Bind(Waiting& member) {
   AssumedPod& placement = member.placement();
-  Status status = Measured(placement, PointMetrics::Point::kBind, &PlacementRunner::RunBind);
+  Status status = Measured(placement, PointMetrics::Point::kBind, &BindingRunner::RunBind);
   if (!status.ok()) return member.set_status(std::move(status));
   (void)placement.framework->point_metrics().Measure(PointMetrics::Point::kPostBind, [&] {
-    placement.framework->placement().RunPostBind(placement.state, *placement.pod,
-                                                 placement.node_name);
+    placement.framework->binding_points().RunPostBind(placement.state, *placement.pod,
+                                                      placement.node_name);
     return Status::Success();  // it cannot fail
   });
 }

@@ -126,7 +126,7 @@ void BindingCycle::UndoPlacement(BindingOutcome outcome) {
   AssumedPod& placement = outcome.placement;
   metrics_.BindingEnded(placement, outcome.status);
   const std::shared_ptr<const PodInfo>& pod = placement.pod;
-  placement.framework->placement().RunUnreserve(placement.state, *pod, placement.node_name);
+  placement.framework->binding_points().RunUnreserve(placement.state, *pod, placement.node_name);
   cluster_.Forget(pod);
 
   const std::shared_ptr<const PodInfo> latest = cluster_.FindPod(*pod->identity());

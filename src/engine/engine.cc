@@ -186,7 +186,8 @@ bool Engine::Step() {
   WarnIfNotSynced(now);
   binder_.Expire(now);
   if (binding_cycle_.HandleOutcomes(now)) return true;
-  // At most one round of hints an attempt. The event that was just taken in may have used it.
+  // At most one round of hints between two attempts: queue_.steps() counts them, and the event that
+  // was just taken in may have used it.
   const bool has_just_asked = queue_.has_pending_events() && queue_.steps() > ticked_steps_;
   consecutive_events_ = 0;
   queue_steps_ = queue_.steps();
@@ -381,7 +382,7 @@ void Engine::TryEntry(const QueueEntry& entry) {
     if (group != nullptr) FailEveryMember(request, *group, result);
   }
   metrics_.AttemptEnded(request, result, took);
-  // Before the entry goes back: the evictions are what its gate asks for.
+  // Before the entry goes back: its PreEnqueue gate asks whether evictions are under way.
   for (const AttemptResult::Plan& plan : result.plans) {
     preemption_executor_.Execute(plan);
     moved_pods_.Expect(plan);

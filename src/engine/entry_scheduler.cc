@@ -46,7 +46,7 @@ void EntryScheduler::Permit(const AttemptRequest& request, AttemptResult& result
     result.minimum_reached = false;
     // The cause stands first: the group fails for who was refused here, not for its surplus.
     std::rotate(result.failed.begin(), result.failed.end() - 1, result.failed.end());
-    pod_scheduler_.UndoAll(request, result);
+    pod_scheduler_.RollBackGroup(request, result);
   }
 }
 

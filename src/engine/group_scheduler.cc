@@ -206,7 +206,7 @@ bool GroupScheduler::PlaceAll(const AttemptRequest& request, MemberOrder order,
     result.failed.push_back(
         MissesPart(request, request.pods.front(), "too few pods of a subgroup can be tried"));
   }
-  pod_scheduler_.UndoAll(request, result);
+  pod_scheduler_.RollBackGroup(request, result);
   return false;
 }
 

@@ -62,7 +62,7 @@ bool PodScheduler::Place(const AttemptRequest& request, const std::shared_ptr<co
   result.yielded = state.work_budget().yielded();
   if (result.yielded) return false;
   if (cycle.row < 0) {
-    Diagnose(request, pod, state, cycle, result);
+    RejectPod(request, pod, state, cycle, result);
     return false;
   }
   const Status reserved = Reserve(request, pod, cycle.row, std::move(state), result);
@@ -91,7 +91,8 @@ Status PodScheduler::Reserve(const AttemptRequest& request,
   fetched_ = 0;
   PrefetchAhead();
   Status reserved = request.framework->point_metrics().Measure(PointMetrics::Point::kReserve, [&] {
-    return request.framework->placement().RunReserve(placement.state, *pod, placement.node_name);
+    return request.framework->binding_points().RunReserve(placement.state, *pod,
+                                                          placement.node_name);
   });
   if (!reserved.ok()) {
     Undo(placement);
@@ -203,9 +204,9 @@ bool PodScheduler::CostsTheGroup(const AttemptRequest& request, const AttemptRes
 }
 
 // Puts the failure of a cycle into words, and asks PostFilter if the pod may preempt.
-void PodScheduler::Diagnose(const AttemptRequest& request,
-                            const std::shared_ptr<const PodInfo>& pod, CycleState& state,
-                            const CycleResult& cycle, AttemptResult& result) {
+void PodScheduler::RejectPod(const AttemptRequest& request,
+                             const std::shared_ptr<const PodInfo>& pod, CycleState& state,
+                             const CycleResult& cycle, AttemptResult& result) {
   PodFailure failure{pod, cycle.status, cycle.rejecting_plugins, cycle.status.message()};
   const NodeTable& nodes = cluster_.nodes();
   const bool evaluated = cycle.diagnosis != nullptr;
@@ -285,7 +286,7 @@ PodScheduler::PostFilterOutcome PodScheduler::RunPostFilter(const AttemptRequest
 
 Status PodScheduler::Permit(const Framework& framework, Binder::Member& member) {
   AssumedPod& placement = member.placement;
-  const PlacementRunner& runner = framework.placement();
+  const BindingRunner& runner = framework.binding_points();
   const PointMetrics& metrics = framework.point_metrics();
   PermitOutcome outcome = metrics.Measure(PointMetrics::Point::kPermit, [&] {
     return runner.RunPermit(placement.state, *placement.pod, placement.node_name);
@@ -300,7 +301,7 @@ Status PodScheduler::Permit(const Framework& framework, Binder::Member& member) 
   return Status::Success();
 }
 
-void PodScheduler::UndoAll(const AttemptRequest& request, AttemptResult& result) {
+void PodScheduler::RollBackGroup(const AttemptRequest& request, AttemptResult& result) {
   RollBack(result);
   if (request.minimum <= 1 && !request.quorum.has_parts()) return;
   result.plans.clear();

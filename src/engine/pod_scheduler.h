@@ -62,9 +62,9 @@ class PodScheduler {
   void Undo(AssumedPod& placement) { Transaction::Undo(cluster_, placement); }
   // All that is placed.
   void RollBack(AttemptResult& result);
-  // The same where the minimum was missed. Plans were made for pods beyond the minimum, and go with
-  // it. What a pod decides for itself stays.
-  void UndoAll(const AttemptRequest& request, AttemptResult& result);
+  // RollBack() of a group whose minimum was missed. Plans were made for pods beyond the minimum,
+  // and go with it. What a pod decides for itself stays.
+  void RollBackGroup(const AttemptRequest& request, AttemptResult& result);
 
   // Prefetches, one step a call, what the next attempt will probably look up.
   void PrefetchAhead();
@@ -83,8 +83,8 @@ class PodScheduler {
     absl::Time retry_at = absl::InfiniteFuture();
     bool rejected = false;  // so that events of its plugins may help
   };
-  void Diagnose(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
-                CycleState& state, const CycleResult& cycle, AttemptResult& result);
+  void RejectPod(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
+                 CycleState& state, const CycleResult& cycle, AttemptResult& result);
   PostFilterOutcome RunPostFilter(const AttemptRequest& request, CycleState& state,
                                   const NodeStatuses& statuses, PodFailure& failure,
                                   AttemptResult& result) const;

@@ -62,7 +62,7 @@ CycleResult Conclude(const EvaluationRequest& request, Evaluation evaluation,
   result.runner_up = evaluation.runner_up;
   result.status = std::move(evaluation.status);
   if (result.row >= 0 || evaluation.diagnosis == nullptr) return result;
-  result.status = Status::Unschedulable("");  // the text: `diagnosis`, by PodScheduler::Diagnose
+  result.status = Status::Unschedulable("");  // the text: `diagnosis`, by PodScheduler::RejectPod
   result.diagnosis = evaluation.diagnosis;
   result.rejecting_plugins = std::move(narrowing_plugins);
   const absl::Span<const Hook<FilterPlugin>> filters = request.framework.plugins().filter;
@@ -103,8 +103,8 @@ CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state,
   NodeEvaluator& evaluator = framework.extenders().AnyInterested(*pod)
                                  ? static_cast<NodeEvaluator&>(evaluator_with_extenders_)
                                  : *evaluator_;
-  // If pods of its class came before, the caches may have the answer, of all nodes. A nominated pod
-  // tries its node first.
+  // If pods of its class came before, the caches may have the answer. It is of all nodes: not for a
+  // member of a group that is tried on some, nor before the node that a pod is nominated to.
   if (request.nominated_node.empty() && state.placement() == nullptr) {
     std::optional<Evaluation> known = evaluator.Recall(request);
     if (known.has_value()) return Conclude(request, *std::move(known), {});

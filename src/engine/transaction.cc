@@ -10,8 +10,8 @@
 namespace berth {
 
 void Transaction::Undo(ClusterState& cluster, AssumedPod& placement) {
-  placement.framework->placement().RunUnreserve(placement.state, *placement.pod,
-                                                placement.node_name);
+  placement.framework->binding_points().RunUnreserve(placement.state, *placement.pod,
+                                                     placement.node_name);
   cluster.Forget(placement.pod);
   cluster.Refresh();
 }

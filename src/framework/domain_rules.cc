@@ -106,8 +106,8 @@ DomainThreshold DomainRules::ThresholdOf(const Rule& rule) const {
 
 // How many pods have to leave a domain before its nodes take the pod.
 // - AtMost, AtMostAboveMinimum: those above the limit. The minimum of all domains stays the same
-// when
-//   pods leave another domain, and the domain with the minimum takes the pod in any case.
+//   when pods leave another domain. The domain with the minimum is within the limit already; where
+//   there are fewer domains than min_domains the minimum is 0 and stays so.
 // - AtLeastOne: never known. A domain with too few pods gets no more as pods leave, and one with
 //   enough may then have too few.
 // - AtLeastOneOrFirst: the same, and when the last pod of all has left, the pod is the first.

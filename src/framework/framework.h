@@ -10,11 +10,11 @@
 #include "absl/strings/string_view.h"
 #include "berth/framework/cycle_state.h"
 #include "berth/framework/postfilter.h"
+#include "framework/binding_runner.h"
 #include "framework/extender_runner.h"
 #include "framework/fault_log.h"
 #include "framework/filter_runner.h"
 #include "framework/nomination_filter.h"
-#include "framework/placement_runner.h"
 #include "framework/plugin_reports.h"
 #include "framework/pod_signer.h"
 #include "framework/profile_plugins.h"
@@ -25,9 +25,9 @@ namespace berth {
 
 // Holds the plugins and the parts that run them, one part for each phase of a pod's way; what needs
 // no part of its own it runs itself. Belongs to the scheduling thread, except RunPreBind, RunBind
-// and RunPostBind of placement(), which the binding executor runs, and fault_log(). A plugin that
-// throws or returns a code that the point does not know becomes an Error status with the plugin's
-// name, and is counted (fault_log()).
+// and RunPostBind of binding_points(), which the binding executor runs, and fault_log(). A plugin
+// that throws or returns a code that the point does not know becomes an Error status with the
+// plugin's name, and is counted (fault_log()).
 class Framework {
  public:
   // Instantiates the profile's plugins and expands multiPoint. All problems, each with plugin and
@@ -52,7 +52,7 @@ class Framework {
   // What comes after the plugins.
   const ExtenderRunner& extenders() const { return extenders_; }
   // Reserve, Permit, PreBind, Bind and PostBind.
-  const PlacementRunner& placement() const { return placement_; }
+  const BindingRunner& binding_points() const { return binding_points_; }
   // What verdicts depend on, and which pods have them in common.
   const VerdictDependencies& dependencies() const { return dependencies_; }
   const PodSigner& signer() const { return signer_; }
@@ -78,7 +78,7 @@ class Framework {
   const NominationFilter nomination_filter_{*plugins_, filters_, dependencies_, signer_};
   const ScoreRunner scores_{*plugins_};
   const ExtenderRunner extenders_{*plugins_};
-  const PlacementRunner placement_{*plugins_, extenders_};
+  const BindingRunner binding_points_{*plugins_, extenders_};
   const PluginReports reports_{*plugins_};
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DryRun: a node as it would be without some of its pods.
+// DryRun (berth/preemption/preemption.h): a node as it would be without some of its pods.
 #include <utility>
 
 #include "absl/strings/str_cat.h"

@@ -30,8 +30,8 @@ PreemptionRules::Nomination NominationOf(Handle& handle, const PodInfo& pod,
   return {&handle.nodes().node(row), statuses.code(row)};
 }
 
-// If the best candidates would end a group, candidates that end none replace them, whatever they
-// score. The best of these on all nodes counts.
+// If one of the best candidates would end a group, candidates that end none replace them, whatever
+// they score. The best of these on all nodes counts.
 void PreferWithoutGroups(Handle& handle, const GroupVictims& groups, const PreemptionQuery& query,
                          std::vector<ScoredCandidatePtr>& candidates) {
   const auto ends_group = [&](const ScoredCandidatePtr& scored) {
@@ -58,7 +58,7 @@ struct Preemption::Parts {
   explicit Parts(Handle& handle)
       : budgets(handle.Shared<FollowedBudgets>()), full(handle), pruned(handle) {}
 
-  const std::shared_ptr<FollowedBudgets> budgets;  // one a scheduler
+  const std::shared_ptr<FollowedBudgets> budgets;  // one for each scheduler
   FullSearch full;
   PrunedSearch pruned;
 };

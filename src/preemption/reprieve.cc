@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of the pods that were taken off a node can stay: SplitByBudget and Reprieve. kube-scheduler
-// v1.35 plugins/defaultpreemption/default_preemption.go.
+// SplitByBudget and Reprieve (berth/preemption/preemption.h): which of the pods that were taken off
+// a node can stay. kube-scheduler v1.35 plugins/defaultpreemption/default_preemption.go.
 #include <algorithm>
 #include <utility>
 #include <vector>

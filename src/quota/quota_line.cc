@@ -30,9 +30,17 @@ struct WholeGpu {
   absl::string_view name;
   int64_t milli;
 };
-constexpr WholeGpu kWholeGpus[] = {{"nvidia.com/gpu", kMilli},     {"amd.com/gpu", kMilli},
-                                   {"gpu.intel.com/i915", kMilli}, {"gpu.intel.com/xe", kMilli},
-                                   {"habana.ai/gaudi", kMilli},    {"koordinator.sh/gpu", 10}};
+constexpr WholeGpu kWholeGpus[] = {{"nvidia.com/gpu", kMilli},
+                                   {"amd.com/gpu", kMilli},
+                                   {"gpu.intel.com/i915", kMilli},
+                                   {"gpu.intel.com/xe", kMilli},
+                                   {"habana.ai/gaudi", kMilli},
+                                   {"koordinator.sh/gpu", 10},
+                                   // Devices of a GPU class under the name that it has in any case.
+                                   {"deviceclass.resource.kubernetes.io/gpu.nvidia.com", kMilli},
+                                   {"deviceclass.resource.kubernetes.io/gpu.amd.com", kMilli},
+                                   {"deviceclass.resource.kubernetes.io/gpu.intel.com", kMilli},
+                                   {"deviceclass.resource.kubernetes.io/gpu.example.com", kMilli}};
 constexpr absl::string_view kFractionDevices = "gpu-fraction-num-devices";
 
 int64_t Times(int64_t a, int64_t b) {

@@ -12,6 +12,7 @@
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/decode.h"
 #include "berth/api/pod_status.h"
+#include "berth/api/resource_v1.pb.h"
 #include "berth/api/time.h"
 #include "cluster/object_parts.h"
 
@@ -136,6 +137,7 @@ bool ServedCluster::Set(Object object, Events& events) {
     StoreOf(kind).FindOrAdd(object.identity(), Stored{object, next_order_++, round_, {}, {}, {}});
   } else {
     if (kind == Kind::kPod) object = WithDecisions(std::move(object), *stored);
+    if (kind == Kind::kResourceClaim) object = WithDevices(std::move(object), *stored);
     stored->object = object;
     stored->sent = round_;
   }
@@ -180,6 +182,28 @@ Object ServedCluster::WithDecisions(Object pod, Stored& stored) {
     }
   }
   return pod;
+}
+
+Object ServedCluster::WithDevices(Object claim, Stored& stored) {
+  const api::ResourceClaim& sent = claim.As<api::ResourceClaim>();
+  const api::ResourceClaim& known = stored.object.As<api::ResourceClaim>();
+  if (sent.status().has_allocation() || !IsReservedForAny(known)) stored.gives_devices = false;
+  if (!stored.gives_devices) return claim;
+  auto message = std::make_shared<api::ResourceClaim>(sent);
+  *message->mutable_status() = known.status();
+  *message->mutable_metadata()->mutable_finalizers() = known.metadata().finalizers();
+  Object kept(claim.kind(), std::move(message), claim.where());
+  if (anew_) TellWritten(kept, /*status_only=*/false);
+  return kept;
+}
+
+bool ServedCluster::IsReservedForAny(const api::ResourceClaim& claim) {
+  for (const auto& user : claim.status().reserved_for()) {
+    const Stored* const pod =
+        StoreOf(Kind::kPod).Find(absl::StrCat(claim.metadata().namespace_(), "/", user.name()));
+    if (pod != nullptr && pod->object.uid() == user.uid()) return true;
+  }
+  return false;
 }
 
 std::shared_ptr<const PackedPod> ServedCluster::BoundPod(const PackedPod& pod,
@@ -414,6 +438,13 @@ void ServedCluster::PutPart(Stored& stored, const google::protobuf::Message& mes
   auto updated = CopyOf(status_only ? current.message() : message);
   CopyStatus(status_only ? message : current.message(), *updated);
   Object object = Versioned(Object(current.kind(), std::move(updated), current.where()));
+  stored.gives_devices = object.kind() == Kind::kResourceClaim &&
+                         object.As<api::ResourceClaim>().status().has_allocation();
+  TellWritten(object, status_only);
+  ReplaceBySelf(stored, std::move(object));
+}
+
+void ServedCluster::TellWritten(const Object& object, bool status_only) {
   v1::Written& told = *decisions_.add_events()->mutable_written();
   told.set_status_only(status_only);
   told.set_api_version(std::string(ApiVersion(object.kind())));
@@ -421,7 +452,6 @@ void ServedCluster::PutPart(Stored& stored, const google::protobuf::Message& mes
   told.set_namespace_(std::string(object.namespace_name()));
   told.set_name(std::string(object.name()));
   told.set_json(ToJson(object.message()));
-  ReplaceBySelf(stored, std::move(object));
 }
 
 void ServedCluster::Record(RecordedEvent event) {

@@ -20,6 +20,10 @@
 
 namespace berth {
 
+namespace api {
+class ResourceClaim;
+}  // namespace api
+
 // Holds the objects as the client sent them, with what the scheduler has decided since: a pod that
 // was bound keeps its node, one that was evicted stays marked, and one that waits keeps its
 // condition, whatever the client sends of it, until it is deleted. What the scheduler decides is
@@ -68,6 +72,8 @@ class ServedCluster final : public Cluster {
     std::shared_ptr<const PodBinding> binding;
     std::shared_ptr<const std::string> eviction;     // its message
     std::shared_ptr<const v1::Condition> condition;  // the latest of a pod without a node
+    // The devices that a claim has were given to it here, and the client has not sent it with any.
+    bool gives_devices = false;
   };
   using Store = IdentityMap<Stored, ByKey>;
   using Events = std::vector<WatchEvent>;
@@ -80,6 +86,10 @@ class ServedCluster final : public Cluster {
   void Discard(const Identity& who, Events& events) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The pod as it was sent, with what was decided of it.
   Object WithDecisions(Object pod, Stored& stored) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The claim as it was sent, with the devices that were given to it, as long as a pod has it
+  // reserved.
+  Object WithDevices(Object claim, Stored& stored) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool IsReservedForAny(const api::ResourceClaim& claim) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::shared_ptr<const PackedPod> BoundPod(const PackedPod& pod, const PodBinding& binding) const;
   std::shared_ptr<const PackedPod> LeavingPod(const PackedPod& pod,
                                               const std::string& message) const;
@@ -89,6 +99,7 @@ class ServedCluster final : public Cluster {
   void ReplaceBySelf(Stored& stored, Object object) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void PutPart(Stored& stored, const google::protobuf::Message& message, ObjectUpdate::Part part)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TellWritten(const Object& object, bool status_only) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TellPlacement(const PodBinding& binding) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TellEviction(const Identity& pod, const std::string& message)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

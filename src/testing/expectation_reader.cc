@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/pod_status.h"
+#include "berth/api/resource_v1.pb.h"
 #include "berth/api/time.h"
 #include "google/protobuf/map.h"
 #include "testing/scenario_reader.h"
@@ -295,6 +296,46 @@ void ReadGone(ScenarioReader& reader, Value value, std::vector<ScenarioAction>& 
   }
 }
 
+// The devices of the pod's claims, in the order of its references, and those of its special claim.
+std::string DevicesOf(ScenarioRun& run, const api::Pod& pod) {
+  std::vector<std::string> names;
+  for (const api::PodResourceClaim& reference : pod.spec().resource_claims()) {
+    names.push_back(reference.resource_claim_name());
+    for (const api::PodResourceClaimStatus& status : pod.status().resource_claim_statuses()) {
+      if (status.name() == reference.name()) names.back() = status.resource_claim_name();
+    }
+  }
+  if (pod.status().has_extended_resource_claim_status()) {
+    names.push_back(pod.status().extended_resource_claim_status().resource_claim_name());
+  }
+  std::vector<std::string> devices;
+  for (const std::string& name : names) {
+    const auto claim = std::static_pointer_cast<const api::ResourceClaim>(run.cluster().Find(
+        Kind::kResourceClaim, absl::StrCat(pod.metadata().namespace_(), "/", name)));
+    if (claim == nullptr) continue;
+    for (const auto& result : claim->status().allocation().devices().results()) {
+      devices.push_back(result.device());
+    }
+  }
+  return absl::StrJoin(devices, ", ");
+}
+
+// {pod: devices}, one or a list.
+void ReadDevices(ScenarioReader& reader, Value value, std::vector<ScenarioAction>& actions) {
+  reader.ForEach(value, "devices", [&](const Value::Item& item) {
+    std::vector<std::string> names;
+    for (auto& [name, at] : reader.List(item.value, "devices of a pod")) names.push_back(name);
+    actions.push_back([at = item.value.where(), wanted = absl::StrJoin(names, ", "),
+                       pod = ScenarioReader::PodKey(item.key)](ScenarioRun& run) {
+      const auto found = run.FindPod(pod);
+      const std::string got = found == nullptr ? std::string(kNoPod) : DevicesOf(run, *found);
+      if (got == wanted) return;
+      run.Fail(at, absl::StrCat("expected ", pod, " with the devices ", wanted, ", it has ",
+                                got.empty() ? "none" : got));
+    });
+  });
+}
+
 // --- What the cluster received -------------------------------------------------------------------
 
 // {pod: text}, of one field of the pod.
@@ -485,6 +526,8 @@ void ScenarioReader::ReadExpectations(Value expectations, std::vector<ScenarioAc
       ReadEvicted(*this, item.value, actions);
     } else if (item.key == "gone") {
       ReadGone(*this, item.value, actions);
+    } else if (item.key == "devices") {
+      ReadDevices(*this, item.value, actions);
     } else if (item.key == "nominated") {
       ReadField(
           *this, item, "the nominated node",

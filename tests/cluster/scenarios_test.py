@@ -6,7 +6,8 @@
 
 The steps become requests: `create`, `update`, `delete`, `scale`, `finish`, `cordon`, `drain`, `taint`. `settle`, and `advance` of a
 few seconds, wait until nothing changes any more. Each scenario has a scheduler of its own, which starts where time first passes and
-so finds what was created before. At the end a table says how many hold, and why the others are left out; --list prints only that.
+so finds what was created before. Time is real here, so a scenario that fails is tried a second time when the machine has less to do;
+one that holds only then is named. At the end a table says how many hold, and why the others are left out; --list prints only that.
 Exit status 1 if one does not hold.
 """
 import argparse
@@ -35,8 +36,8 @@ TIME, FAULTS = "goes by simulated time", "faults are injected"
 COUNTERS = "expects counters, or what explains waiting, and nothing else"
 STEPS = {"at": TIME, "runTime": TIME, "failNode": TIME, "restoreNode": TIME, "loseNode": TIME, "failBinds": FAULTS, "slowBinds": FAULTS,
          "conflict": FAULTS, "bind": FAULTS, "relist": FAULTS, "restart": FAULTS, "faults": FAULTS}
-# Not visible from outside.
-UNSEEN = {"attempts", "bindings", "refusedBindings", "counters", "waitingFor"}
+# Not visible from outside, or in an order that a server does not keep.
+UNSEEN = {"attempts", "bindings", "devices", "refusedBindings", "counters", "waitingFor"}
 LEFT_OUT = {
     "spread_action_unknown": "has what no server takes",
     "koordinator_label": "has what no server takes",  # a kind of another group, and only a label of it
@@ -556,6 +557,7 @@ class Tester:
         wait_until("all is deleted", lambda: not any(api.list(kind)[0] for kind in self.KINDS + self.CLUSTER_KINDS), 30, 0.1)
 
     def run(self, scenario):
+        """What is wrong; nothing if it holds."""
         run = Run(self, scenario)
         began = time.monotonic()
         try:
@@ -568,7 +570,7 @@ class Tester:
         print("%-5s %s (%.1f s)" % ("holds" if not wrong else "FAILS", scenario.name, time.monotonic() - began), flush=True)
         for text in wrong:
             print("      " + text, flush=True)
-        return not wrong
+        return wrong
 
 
 def main():
@@ -591,11 +593,16 @@ def main():
             runnable.append(scenario)
     part, parts = (int(number) for number in options.part.split("/"))
     mine = runnable[part - 1::parts]
-    failed = []
+    late, failed = [], {}  # those that hold the second time; what is wrong with the others, by name
     if not options.list:
         with cluster:
             tester = Tester(cluster, os.path.abspath(options.berth))
-            failed = [scenario.name for scenario in mine if not tester.run(scenario)]
+            for scenario in [scenario for scenario in mine if tester.run(scenario)]:
+                wrong = tester.run(scenario)
+                if wrong:
+                    failed[scenario.name] = wrong
+                else:
+                    late.append(scenario.name)
     print("\n| scenarios | |\n|---|---:|")
     if not options.list:
         print("| hold on a real API server | %d |\n| do not hold | %d |" % (len(mine) - len(failed), len(failed)))
@@ -605,6 +612,10 @@ def main():
     if options.list:
         for why, names in sorted(left_out.items()):
             print("\n%s: %s" % (why, ", ".join(names)))
+    if late:
+        print("\nhold the second time only: %s" % ", ".join(late))
+    for name, wrong in failed.items():  # again, at the end, where a reader looks first
+        print("\ndoes not hold: %s\n      %s" % (name, "\n      ".join(wrong)))
     sys.exit(1 if failed else 0)
 
 

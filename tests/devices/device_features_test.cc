@@ -166,10 +166,11 @@ TEST(DeviceTaintRulesTest, AreNamedWhereADeviceIsRejected) {
   const auto is_held = [](const DeviceId&) { return false; };
   const AllocationRequest request = {
       .inventory = devices.inventory(), .claims = claims, .is_held = is_held};
-  const std::vector<RejectedDevices> rejected =
+  const std::vector<ExplainedRequest> explained =
       ExplainDevices(request, Symbol::Intern("n0"), LabelSet());
-  ASSERT_EQ(rejected.size(), 1);
-  EXPECT_EQ(rejected[0].reason, "taint broken=badly:NoExecute of DeviceTaintRule rule");
+  ASSERT_EQ(explained.size(), 1);
+  ASSERT_EQ(explained[0].rejected.size(), 1);
+  EXPECT_EQ(explained[0].rejected[0].reason, "taint broken=badly:NoExecute of DeviceTaintRule rule");
 }
 
 // --- DRADeviceBindingConditions ---

@@ -75,6 +75,7 @@ struct Seen {
         if (event.has_condition()) {
           conditions[event.condition().pod().name()] = event.condition().message();
         }
+        if (event.has_written()) written[event.written().name()] = event.written().json();
       }
       cluster.Told(*client, *message);
     }
@@ -92,6 +93,7 @@ struct Seen {
   std::shared_ptr<Client> client;
   std::map<uint64_t, v1::Applied> applied;
   std::map<std::string, std::string> placements, conditions;
+  std::map<std::string, std::string> written;  // JSON by the object's name
   std::map<std::string, int> told;
   std::set<std::string> evicted;
   uint64_t revision = 0;
@@ -169,6 +171,111 @@ profiles:
   EXPECT_TRUE(seen.placements.empty());
   ASSERT_TRUE(cluster.Submit(*seen.client, Changes(2, {Json(NodeJson("n2", 1))})).ok());
   EXPECT_TRUE(seen.Until([&] { return seen.placements.size() == 2; }));
+}
+
+// --- Claims ---
+
+// Two devices of the node n1, and claims a, b and c for one of them each, without one.
+std::vector<v1::Change> TwoDevices() {
+  std::vector<v1::Change> changes = {
+      Json(NodeJson("n1", 8)),
+      Json(
+          R"({"apiVersion":"resource.k8s.io/v1","kind":"DeviceClass","metadata":{"name":"any"},"spec":{}})"),
+      Json(R"({"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice","metadata":{"name":"s"},
+               "spec":{"driver":"d","nodeName":"n1","pool":{"name":"n1","generation":1,
+               "resourceSliceCount":1},"devices":[{"name":"x0"},{"name":"x1"}]}})")};
+  return changes;
+}
+v1::Change Claim(const std::string& name, const std::string& status = "",
+                 v1::Change::Type type = v1::Change::ADDED) {
+  return Json(absl::StrCat(R"({"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim",
+                               "metadata":{"name":")",
+                           name, R"("},"spec":{"devices":{"requests":[
+                               {"name":"r","exactly":{"deviceClassName":"any"}}]}})",
+                           status, "}"),
+              type);
+}
+v1::Change PodWith(const std::string& claim, const std::string& name = "") {
+  return Json(PodJson(
+      name.empty() ? "p-" + claim : name, 1,
+      absl::StrCat(R"("resourceClaims":[{"name":"gpu","resourceClaimName":")", claim, R"("}],)")));
+}
+// "x0" or "x1", or "".
+std::string DeviceIn(const std::string& json) {
+  for (const char* name : {"x0", "x1"}) {
+    if (absl::StrContains(json, absl::StrCat("\"device\":\"", name, "\""))) return name;
+  }
+  return "";
+}
+
+TEST(HostedClusterTest, ClaimsGetDevicesThatNobodyElseHas) {
+  const ClusterServerOptions options = testing::ServeOptions();
+  HostedCluster cluster(options, "i");
+  Seen seen(cluster);
+  ASSERT_TRUE(cluster.Attach(Hello("c"), seen.client).ok());
+  std::vector<v1::Change> changes = TwoDevices();
+  for (const char* claim : {"a", "b", "c"}) changes.push_back(Claim(claim));
+  for (const char* claim : {"a", "b", "c"}) changes.push_back(PodWith(claim));
+  changes.push_back(PodWith("a", "second"));  // shares the claim
+  ASSERT_TRUE(cluster.Submit(*seen.client, Changes(1, std::move(changes), true)).ok());
+  ASSERT_TRUE(
+      seen.Until([&] { return seen.placements.size() == 3 && seen.conditions.contains("p-c"); }));
+  EXPECT_TRUE(seen.placements.contains("p-a") && seen.placements.contains("p-b") &&
+              seen.placements.contains("second"));
+  EXPECT_EQ(DeviceIn(seen.written["a"]), "x0");
+  EXPECT_EQ(DeviceIn(seen.written["b"]), "x1");
+  EXPECT_THAT(seen.written["a"], HasSubstr("\"name\":\"second\""));  // reserved for both
+  EXPECT_THAT(seen.conditions["p-c"], HasSubstr("cannot allocate all claims"));
+
+  // Who sends a claim as it was before takes nothing away from the pods that have it.
+  ASSERT_TRUE(cluster
+                  .Submit(*seen.client, Changes(2, {Claim("a", "", v1::Change::MODIFIED),
+                                                    Claim("b", "", v1::Change::MODIFIED)}))
+                  .ok());
+  ASSERT_TRUE(seen.Until([&] { return seen.applied.contains(2); }));
+  absl::SleepFor(absl::Milliseconds(50));
+  seen.Read();
+  EXPECT_FALSE(seen.placements.contains("p-c"));
+
+  // The client ends a pod and frees its claim, as kube-controller-manager would.
+  ASSERT_TRUE(cluster
+                  .Submit(*seen.client,
+                          Changes(3, {Gone("Pod", "p-b"), Claim("b", "", v1::Change::MODIFIED)}))
+                  .ok());
+  ASSERT_TRUE(seen.Until([&] { return seen.placements.contains("p-c"); }));
+  EXPECT_EQ(DeviceIn(seen.written["c"]), "x1");
+}
+
+// A client that comes back and missed what was written is told of it.
+TEST(HostedClusterTest, SentAnewClaimsKeepTheirDevicesAndAreToldAgain) {
+  const ClusterServerOptions options = testing::ServeOptions();
+  HostedCluster cluster(options, "i");
+  const auto everything = [] {
+    std::vector<v1::Change> changes = TwoDevices();
+    for (const char* claim : {"a", "b"}) {
+      changes.push_back(Claim(claim));
+      changes.push_back(PodWith(claim));
+    }
+    return changes;
+  };
+  {
+    Seen first(cluster);
+    ASSERT_TRUE(cluster.Attach(Hello("c"), first.client).ok());
+    ASSERT_TRUE(cluster.Submit(*first.client, Changes(1, everything(), true)).ok());
+    ASSERT_TRUE(first.Until([&] { return first.placements.size() == 2; }));
+    cluster.Detach(*first.client);
+  }
+  Seen second(cluster);
+  ASSERT_TRUE(cluster.Attach(Hello("c"), second.client).ok());
+  std::vector<v1::Change> changes = everything();
+  changes.push_back(Claim("c"));
+  changes.push_back(PodWith("c"));
+  ASSERT_TRUE(cluster.Submit(*second.client, Changes(1, std::move(changes), true)).ok());
+  ASSERT_TRUE(second.Until(
+      [&] { return second.placements.size() == 2 && second.conditions.contains("p-c"); }));
+  EXPECT_EQ(DeviceIn(second.written["a"]), "x0");
+  EXPECT_EQ(DeviceIn(second.written["b"]), "x1");
+  EXPECT_FALSE(second.placements.contains("p-c"));
 }
 
 TEST(HostedClusterTest, ObjectsThatCannotBeUsedAreNamedAndTheOthersAreIn) {

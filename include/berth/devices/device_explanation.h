@@ -3,29 +3,42 @@
 #ifndef BERTH_DEVICES_DEVICE_EXPLANATION_H_
 #define BERTH_DEVICES_DEVICE_EXPLANATION_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "berth/api/labels.h"
 #include "berth/api/symbol.h"
 #include "berth/devices/device_allocator.h"
+#include "berth/devices/device_id.h"
 
 namespace berth {
 
 // Devices of a node that a request cannot have for the same reason.
 struct RejectedDevices {
-  int claim = 0;                     // position in AllocationRequest::claims
-  std::string request;               // "request" or "request/subrequest"
-  std::vector<std::string> devices;  // "driver/pool/device", in the order of the search
+  std::vector<DeviceId> devices;  // in the order of the search
   // "in use", "selector #0 of class gpu: EXPRESSION", "its pool is incomplete" ...
   std::string reason;
+  // How far they came: not past the class; past it, but not past the request's own selectors; past
+  // all of them, but they are not free, or not offered.
+  enum class Reached { kClass, kRequest, kFree };
+  Reached reached = Reached::kClass;
 };
 
-// For each request of each claim the devices of the node that are out of the question whatever else
-// is taken, by the first reason that the allocator finds. What is wrong with a claim itself is not
-// repeated. Counters and constraints are not checked: they depend on what else is taken.
-std::vector<RejectedDevices> ExplainDevices(const AllocationRequest& request, Symbol node_name,
-                                            const LabelSet& node_labels);
+// The devices of a node, as a request, or one alternative of a prioritised list, sees them.
+struct ExplainedRequest {
+  int claim = 0;        // position in AllocationRequest::claims
+  std::string request;  // "request" or "request/subrequest"
+  bool wants_all = false;
+  int64_t count = 0;                      // unless it wants all
+  std::vector<DeviceId> possible;         // if nothing else that the pod asks for is taken first
+  std::vector<RejectedDevices> rejected;  // by the first reason that the allocator finds
+};
+
+// For each request of each claim. What is wrong with a claim itself is not repeated. Constraints,
+// and what the pod's requests take from each other, are not checked.
+std::vector<ExplainedRequest> ExplainDevices(const AllocationRequest& request, Symbol node_name,
+                                             const LabelSet& node_labels);
 
 }  // namespace berth
 

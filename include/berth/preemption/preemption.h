@@ -100,8 +100,9 @@ class PreemptionRules {
 
   // How the best candidate is chosen: by the first score; among those with the highest by the
   // second, and so on. Empty, the default, has the scores of DefaultCandidateScores(): then the
-  // best of all nodes is chosen. With scores of its own, the search begins at the offset of
-  // SearchRange and dry-runs one node after another.
+  // best of all nodes is chosen or, if more of them have candidates than SearchRange wants, the
+  // best of those that can score highest. With scores of its own, the search begins at the offset
+  // of SearchRange and dry-runs one node after another.
   using CandidateScore = std::function<int64_t(const PreemptionCandidate&)>;
   virtual std::vector<CandidateScore> OrderedScores() const { return {}; }
 
@@ -123,7 +124,8 @@ class Preemption {
   explicit Preemption(Handle& handle);
   ~Preemption();
 
-  // Finds the best of the nodes whose status is exactly Unschedulable and fills `result`. Success
+  // Finds the best (OrderedScores()) of the nodes whose status is exactly Unschedulable and fills
+  // `result`. Success
   // if a node was found; Unschedulable with what speaks against each node if not, and `retry_at` if
   // time may mend it. Changes nothing. Rules that implement PreemptionHints have it done faster.
   // The pruned search yields when state.work_budget() is spent. With state.full_evaluation() every
@@ -160,10 +162,10 @@ struct PodsByBudget {
 PodsByBudget SplitByBudget(absl::Span<const std::shared_ptr<const PodInfo>> pods,
                            const DisruptionBudgets& budgets);
 
-// Puts back as many of the `removed` pods as the pod can spare, those that the run spares
-// (DryRun::IsSpared()) first, then those under a violated budget, then the most important first;
-// `fits` says whether the run still holds. The others become the candidate's victims. Success, or
-// an Error.
+// Puts back as many of the `removed` pods as leave room for the preemptor, those that the run
+// spares (DryRun::IsSpared()) first, then those under a violated budget, then the most important
+// first; `fits` says whether the run still holds. The others become the candidate's victims.
+// Success, or an Error.
 Status Reprieve(DryRun& run, std::vector<std::shared_ptr<const PodInfo>> removed,
                 const DisruptionBudgets& budgets,
                 const std::function<bool(const PodInfo&, const PodInfo&)>& more_important,

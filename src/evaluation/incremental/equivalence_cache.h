@@ -61,12 +61,13 @@ class EquivalenceCache {
   // For the class that Find() found: how many rows changed since its use before that.
   uint64_t behind() const { return behind_; }
 
-  // Keeps make() for a class of which nothing is kept, if that pays: if the class came back, and
-  // there are fewer than `most` classes, or one of them was not used since. So if too many classes
-  // alternate, some of them stay. Null if it does not pay. A class came back if at most
-  // `max_behind` rows changed since it came last; if more than a few did, it has to come back
-  // several times in a row. `pod_hash`, if not 0: a class that came for one pod only, which is
-  // tried again, did not come back.
+  // Keeps make() for a class of which nothing is kept, if that pays; null if it does not. It pays
+  // - if the class came back: at most `max_behind` rows changed since it came last (SetVersion()
+  //   counts them; without it none did);
+  // - several times in a row, if more than a few rows changed;
+  // - with another pod, if `pod_hash` is not 0: one pod that is tried again does not count;
+  // - and if there are fewer than `most` classes, or one of them was not used since. So if too many
+  //   classes alternate, some of them stay.
   template <class Make>
   T* Add(const ClassKey& key, size_t most, Make make, size_t pod_hash = 0,
          uint64_t max_behind = std::numeric_limits<uint64_t>::max()) {

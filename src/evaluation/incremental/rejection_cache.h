@@ -84,7 +84,7 @@ class RejectionCache {
   NodeVerdicts verdicts_;        // kNotFiltered: to be filtered
   std::vector<NodeRow> marked_;  // these
   YieldGuard yields_;            // with marked rows left
-  RejectionCounts counts_;       // of rows that are not marked
+  RejectionCounts counts_;       // by row; marked rows still have their old one
 };
 
 // The statuses that are cached. Valid until the next Refresh().

@@ -72,7 +72,7 @@ class ScoreCache {
   // The plugins whose PreFilter need not run for the pod: no later extension point, from Reserve to
   // PostBind, reads their state.
   PluginMask NeedNoPreFilter() const {
-    return plugins_ & ~framework_.placement().PlacementPlugins();
+    return plugins_ & ~framework_.binding_points().BindingPlugins();
   }
   // The verdicts on all rows, if the last Refresh() filtered all of them and none is
   // feasible; else null. Object filters run last, wherever they are in the profile, so with

@@ -687,6 +687,59 @@ TEST(DynamicResourcesTest, Args) {
               HasSubstr("needs DRAResourceClaimDeviceStatus, which is off"));
   EXPECT_THAT(ArgsError<DynamicResourcesArgs>("{featureGates: {DRA: true}}"),
               HasSubstr("no such feature gate; there are DRAAdminAccess, "));
+  EXPECT_EQ(
+      ArgsError<DynamicResourcesArgs>(
+          "{featureGates: {DynamicResourceAllocation: true, DRASchedulerFilterTimeout: true}, "
+          "filterTimeout: 1s}"),
+      "");
+  EXPECT_THAT(ArgsError<DynamicResourcesArgs>("{featureGates: {DynamicResourceAllocation: false}}"),
+              HasSubstr("cannot be set to false: it is locked to true"));
+  EXPECT_EQ(ArgsError<DynamicResourcesArgs>("{featureGates: {DRASchedulerFilterTimeout: false}}"),
+            "");
+  EXPECT_THAT(
+      ArgsError<DynamicResourcesArgs>(
+          "{featureGates: {DRASchedulerFilterTimeout: false}, filterTimeout: 1s}"),
+      HasSubstr("filterTimeout: Forbidden: DRASchedulerFilterTimeout feature gate is disabled"));
+}
+
+TEST(DynamicResourcesTest, TheFilterTimeoutHasADefaultAndAGate) {
+  EXPECT_EQ(DynamicResourcesArgs().FilterTimeout(), absl::Seconds(10));
+  DynamicResourcesArgs args;
+  args.filter_timeout = absl::Seconds(2);
+  EXPECT_EQ(args.FilterTimeout(), absl::Seconds(2));
+  args.filter_timeout.reset();
+  args.feature_gates["DRASchedulerFilterTimeout"] = false;
+  EXPECT_EQ(args.FilterTimeout(), absl::ZeroDuration());
+}
+
+// As kube-scheduler v1.35 dynamicresources.go PreFilter: before any node is looked at.
+TEST(DynamicResourcesTest, ListsNeedTheirGate) {
+  World world(ClaimOf("c", kList), SliceOf("n0", 2), "{featureGates: {DRAPrioritizedList: false}}");
+  EXPECT_EQ(world.PreFilter(PodOf({"c"})),
+            Unresolvable("resource claim default/c, request r: has subrequests, but the "
+                         "DRAPrioritizedList feature is disabled"));
+}
+
+// The allocator of 1.35 that knows binding conditions refuses them; the others do not look.
+TEST(DynamicResourcesTest, CapacityRequestsWithoutTheirGate) {
+  const std::string claims =
+      ClaimOf("c",
+              "requests: [{name: r, exactly: {deviceClassName: any, capacity: {requests: "
+              "{memory: 1Gi}}}}]") +
+      ClaimOf("e",
+              "requests: [{name: r, firstAvailable: [{name: s, deviceClassName: any, capacity: "
+              "{requests: {memory: 1Gi}}}]}]");
+  World ignored(claims, SliceOf("n0", 2));
+  EXPECT_TRUE(RunFilter(*ignored.plugin, PodOf({"c"}), ignored.handle.nodes().node(0)).ok());
+  World refused(claims, SliceOf("n0", 2), "{featureGates: {DRADeviceBindingConditions: true}}");
+  ASSERT_TRUE(refused.PreFilter(PodOf({"c"})).ok());
+  EXPECT_EQ(refused.Filter(PodOf({"c"}), 0),
+            Status::Error("claim default/c, request r: has capacity requests, but the "
+                          "DRAConsumableCapacity feature is disabled"));
+  ASSERT_TRUE(refused.PreFilter(PodOf({"e"})).ok());
+  EXPECT_EQ(refused.Filter(PodOf({"e"}), 0),
+            Status::Error("claim default/e, subrequest s: has capacity requests, but the "
+                          "DRAConsumableCapacity feature is disabled"));
 }
 
 // --- DRAExtendedResource ---
@@ -885,10 +938,12 @@ TEST(DynamicResourcesTest, ExplainsWhichDevicesAreTakenAndWhichSelectorRejectedW
   ASSERT_TRUE(taken.PreFilter(other).ok());
   ASSERT_TRUE(taken.plugin->Reserve(taken.state, *other, "n0").ok());
   EXPECT_THAT(explain(taken, PodOf({"c"})),
-              ElementsAre(absl::StrCat("ref-c/r cannot have: ", kOld, "; d/n0/x1: in use")));
+              ElementsAre("ref-c/r: asks for 1 device, and can have none",
+                          absl::StrCat("ref-c/r cannot have: d/n0/x1: in use; ", kOld)));
   World special(kGpuClass, SliceOf("n0", 1), kExtended);
   EXPECT_THAT(explain(special, PodWithGpus("1")),
-              ElementsAre("<extended-resources>: gets container-0-request-0 d/n0/x0",
+              ElementsAre("<extended-resources>: gets container-0-request-0 (vendor.com/gpu of c1) "
+                          "d/n0/x0",
                           "planned <extended-resources>: x0"));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The points that follow when a pod has its node: Reserve, Permit, PreBind, Bind and PostBind.
-#ifndef BERTH_SRC_FRAMEWORK_PLACEMENT_RUNNER_H_
-#define BERTH_SRC_FRAMEWORK_PLACEMENT_RUNNER_H_
+#ifndef BERTH_SRC_FRAMEWORK_BINDING_RUNNER_H_
+#define BERTH_SRC_FRAMEWORK_BINDING_RUNNER_H_
 
 #include <vector>
 
@@ -27,10 +27,10 @@ struct PermitOutcome {
 };
 
 // Scheduling thread, except RunPreBind, RunBind and RunPostBind, which the binding executor runs.
-class PlacementRunner {
+class BindingRunner {
  public:
   // `plugins` outlives this.
-  PlacementRunner(const ProfilePlugins& plugins, const ExtenderRunner& extenders)
+  BindingRunner(const ProfilePlugins& plugins, const ExtenderRunner& extenders)
       : plugins_(plugins), extenders_(extenders) {}
 
   Status RunReserve(CycleState& state, const PodInfo& pod, absl::string_view node_name) const;
@@ -52,7 +52,7 @@ class PlacementRunner {
 
   // The plugins that stand at one of these points: they may read what their PreFilter left in the
   // pod's state.
-  PluginMask PlacementPlugins() const;
+  PluginMask BindingPlugins() const;
 
  private:
   const ProfilePlugins& plugins_;
@@ -61,4 +61,4 @@ class PlacementRunner {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_FRAMEWORK_PLACEMENT_RUNNER_H_
+#endif  // BERTH_SRC_FRAMEWORK_BINDING_RUNNER_H_

@@ -12,18 +12,18 @@ namespace {
 
 using ::testing::ElementsAre;
 
-using PlacementRunnerTest = RunnerTest;
+using BindingRunnerTest = RunnerTest;
 
-TEST_F(PlacementRunnerTest, ReserveStopsAtTheFirstFailureAndUnreserveRunsBackwards) {
+TEST_F(BindingRunnerTest, ReserveStopsAtTheFirstFailureAndUnreserveRunsBackwards) {
   for (const char* name : {"A", "B", "C"}) Add<FakeReserve>(name);
   const auto framework = Build("multiPoint: A B C");
-  EXPECT_TRUE(framework->placement().RunReserve(state_, *pod_, "n0").ok());
+  EXPECT_TRUE(framework->binding_points().RunReserve(state_, *pod_, "n0").ok());
   script("B").reserve = [] { return Status::Unschedulable("taken"); };
   log_.clear();
-  EXPECT_EQ(framework->placement().RunReserve(state_, *pod_, "n0").ToString(),
+  EXPECT_EQ(framework->binding_points().RunReserve(state_, *pod_, "n0").ToString(),
             "Unschedulable by B: taken");
   script("B").unreserve = [] { throw std::runtime_error("boom"); };
-  framework->placement().RunUnreserve(state_, *pod_, "n0");
+  framework->binding_points().RunUnreserve(state_, *pod_, "n0");
   EXPECT_THAT(log_,
               ElementsAre("A.Reserve", "B.Reserve", "C.Unreserve", "B.Unreserve", "A.Unreserve"));
   EXPECT_EQ(framework->fault_log().faults(), 1);
@@ -41,12 +41,12 @@ TEST_F(PlacementRunnerTest, ReserveStopsAtTheFirstFailureAndUnreserveRunsBackwar
   };
   for (const auto& c : cases) {
     script("B").reserve = [&c] { return c.answer; };
-    EXPECT_EQ(framework->placement().RunReserve(state_, *pod_, "n0").ToString(), c.want);
+    EXPECT_EQ(framework->binding_points().RunReserve(state_, *pod_, "n0").ToString(), c.want);
   }
   EXPECT_EQ(framework->fault_log().faults(), 2);
 }
 
-TEST_F(PlacementRunnerTest, Permit) {
+TEST_F(BindingRunnerTest, Permit) {
   const Status ok, wait = Status::Wait();
   const absl::Duration minute = absl::Minutes(1);
   const struct {
@@ -96,7 +96,7 @@ TEST_F(PlacementRunnerTest, Permit) {
     script("A").permit_timeout = c.a_timeout;
     script("B").permit = [&c] { return c.b; };
     script("B").permit_timeout = c.b_timeout;
-    const PermitOutcome got = framework->placement().RunPermit(state_, *pod_, "n0");
+    const PermitOutcome got = framework->binding_points().RunPermit(state_, *pod_, "n0");
     EXPECT_EQ(got.status.ToString(), c.status);
     EXPECT_EQ(absl::StrJoin(got.waits, ",",
                             [](std::string* out, const PermitOutcome::Wait& wait) {
@@ -108,7 +108,7 @@ TEST_F(PlacementRunnerTest, Permit) {
   }
 }
 
-TEST_F(PlacementRunnerTest, PreBindPreFlight) {
+TEST_F(BindingRunnerTest, PreBindPreFlight) {
   const Status ok, skip = Status::Skip();
   const struct {
     absl::string_view what;
@@ -127,23 +127,25 @@ TEST_F(PlacementRunnerTest, PreBindPreFlight) {
     SCOPED_TRACE(c.what);
     script("A").pre_bind_pre_flight = [&c] { return c.a; };
     script("B").pre_bind_pre_flight = [&c] { return c.b; };
-    EXPECT_EQ(framework->placement().RunPreBindPreFlight(state_, *pod_, "n0").ToString(), c.status);
+    EXPECT_EQ(framework->binding_points().RunPreBindPreFlight(state_, *pod_, "n0").ToString(),
+              c.status);
     log_.clear();
-    EXPECT_TRUE(framework->placement().RunPreBind(state_, *pod_, "n0").ok());
+    EXPECT_TRUE(framework->binding_points().RunPreBind(state_, *pod_, "n0").ok());
     EXPECT_EQ(absl::StrJoin(log_, ","), c.pre_bind);
   }
   script("A").pre_bind_pre_flight = [] { return Status::Error("broken"); };
-  EXPECT_EQ(framework->placement().RunPreBindPreFlight(state_, *pod_, "n0").ToString(),
+  EXPECT_EQ(framework->binding_points().RunPreBindPreFlight(state_, *pod_, "n0").ToString(),
             "Error by A: running PreBindPreFlight \"A\": broken");
   script("A").pre_bind_pre_flight = [] { return Status::Unschedulable("no"); };
   EXPECT_EQ(
-      framework->placement().RunPreBindPreFlight(state_, *pod_, "n0").ToString(),
+      framework->binding_points().RunPreBindPreFlight(state_, *pod_, "n0").ToString(),
       "Error by A: PreBindPreFlight A returned \"Unschedulable\", which is unsupported. It is "
       "supposed to return Success, Skip, or Error status");
-  EXPECT_EQ(Build("")->placement().RunPreBindPreFlight(state_, *pod_, "n0").ToString(), "Skip");
+  EXPECT_EQ(Build("")->binding_points().RunPreBindPreFlight(state_, *pod_, "n0").ToString(),
+            "Skip");
 }
 
-TEST_F(PlacementRunnerTest, APreBindThatWaitsMustBePolled) {
+TEST_F(BindingRunnerTest, APreBindThatWaitsMustBePolled) {
   class Plugin final : public PreBindPlugin {
    public:
     Status PreBind(CycleState&, const PodInfo&, absl::string_view) override {
@@ -154,10 +156,10 @@ TEST_F(PlacementRunnerTest, APreBindThatWaitsMustBePolled) {
             "Error: PreBind waits, but the plugin has no PollPreBind");
 }
 
-TEST_F(PlacementRunnerTest, PreBindGoesOnWhereItWaits) {
+TEST_F(BindingRunnerTest, PreBindGoesOnWhereItWaits) {
   for (const char* plugin : {"A", "B", "C"}) Add<FakePreBind>(plugin);
   const auto framework = Build("multiPoint: A B C");
-  const PlacementRunner& runner = framework->placement();
+  const BindingRunner& runner = framework->binding_points();
   script("B").pre_bind = [] { return Status::Wait(); };
   EXPECT_EQ(runner.RunPreBind(state_, *pod_, "n0").ToString(), "Wait by B");
   script("B").poll_pre_bind = [] { return Status::Wait(); };
@@ -174,23 +176,23 @@ TEST_F(PlacementRunnerTest, PreBindGoesOnWhereItWaits) {
   EXPECT_THAT(log_, ElementsAre("C.PreBind"));
 }
 
-TEST_F(PlacementRunnerTest, PreBindStopsAtTheFirstFailure) {
+TEST_F(BindingRunnerTest, PreBindStopsAtTheFirstFailure) {
   Add<FakePreBind>("A");
   Add<FakePreBind>("B");
   const auto framework = Build("multiPoint: A B");
   script("A").pre_bind = [] { return Status::Unschedulable("no volume"); };
-  EXPECT_EQ(framework->placement().RunPreBind(state_, *pod_, "n0").ToString(),
+  EXPECT_EQ(framework->binding_points().RunPreBind(state_, *pod_, "n0").ToString(),
             "Unschedulable by A: no volume");
   script("A").pre_bind = [] { return Status::Error("broken"); };
-  EXPECT_EQ(framework->placement().RunPreBind(state_, *pod_, "n0").ToString(),
+  EXPECT_EQ(framework->binding_points().RunPreBind(state_, *pod_, "n0").ToString(),
             "Error by A: running PreBind plugin \"A\": broken");
   script("A").pre_bind = []() -> Status { throw std::runtime_error("boom"); };
-  EXPECT_EQ(framework->placement().RunPreBind(state_, *pod_, "n0").ToString(),
+  EXPECT_EQ(framework->binding_points().RunPreBind(state_, *pod_, "n0").ToString(),
             "Error by A: plugin \"A\" threw in PreBind: boom");
   EXPECT_THAT(log_, ElementsAre("A.PreBind", "A.PreBind", "A.PreBind"));
 }
 
-TEST_F(PlacementRunnerTest, BindUntilOneDoesNotSkip) {
+TEST_F(BindingRunnerTest, BindUntilOneDoesNotSkip) {
   const Status ok, skip = Status::Skip();
   const struct {
     absl::string_view what;
@@ -220,21 +222,21 @@ TEST_F(PlacementRunnerTest, BindUntilOneDoesNotSkip) {
     log_.clear();
     script("A").bind = [&c] { return c.a; };
     script("B").bind = [&c] { return c.b; };
-    EXPECT_EQ(framework->placement().RunBind(state_, *pod_, "n0").ToString(), c.status);
+    EXPECT_EQ(framework->binding_points().RunBind(state_, *pod_, "n0").ToString(), c.status);
     EXPECT_EQ(log_.size(), static_cast<size_t>(c.ran));
   }
 }
 
-TEST_F(PlacementRunnerTest, PostBindRunsAll) {
+TEST_F(BindingRunnerTest, PostBindRunsAll) {
   Add<FakePostBind>("A").post_bind = [] { throw std::runtime_error("boom"); };
   Add<FakePostBind>("B");
   const auto framework = Build("multiPoint: A B");
-  framework->placement().RunPostBind(state_, *pod_, "n0");
+  framework->binding_points().RunPostBind(state_, *pod_, "n0");
   EXPECT_THAT(log_, ElementsAre("A.PostBind", "B.PostBind"));
   EXPECT_EQ(framework->fault_log().faults(), 1);
 }
 
-TEST_F(PlacementRunnerTest, FaultsAreCountedFromManyThreads) {
+TEST_F(BindingRunnerTest, FaultsAreCountedFromManyThreads) {
   struct Throws final : Plugin, BindPlugin {
     absl::string_view Name() const override { return "Throws"; }
     Status Bind(CycleState&, const PodInfo&, absl::string_view) override {
@@ -249,7 +251,7 @@ TEST_F(PlacementRunnerTest, FaultsAreCountedFromManyThreads) {
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
       CycleState state;
-      for (int k = 0; k < 50; ++k) framework->placement().RunBind(state, *pod_, "n0");
+      for (int k = 0; k < 50; ++k) framework->binding_points().RunBind(state, *pod_, "n0");
     });
   }
   for (std::thread& thread : threads) thread.join();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implementation of placement_runner.h.
-#include "framework/placement_runner.h"
+// Implementation of binding_runner.h.
+#include "framework/binding_runner.h"
 
 #include <algorithm>
 #include <utility>
@@ -26,8 +26,8 @@ constexpr PluginPoint kBind{"Bind", kRejections | Codes(Code::kSkip),
 
 }  // namespace
 
-Status PlacementRunner::RunReserve(CycleState& state, const PodInfo& pod,
-                                   absl::string_view node_name) const {
+Status BindingRunner::RunReserve(CycleState& state, const PodInfo& pod,
+                                 absl::string_view node_name) const {
   CallTimer timer(plugins_.fault_log);
   for (const Hook<ReservePlugin>& hook : plugins_.reserve) {
     timer.Start();
@@ -39,8 +39,8 @@ Status PlacementRunner::RunReserve(CycleState& state, const PodInfo& pod,
   return Status::Success();
 }
 
-void PlacementRunner::RunUnreserve(CycleState& state, const PodInfo& pod,
-                                   absl::string_view node_name) const {
+void BindingRunner::RunUnreserve(CycleState& state, const PodInfo& pod,
+                                 absl::string_view node_name) const {
   CallTimer timer(plugins_.fault_log);
   for (auto hook = plugins_.reserve.rbegin(); hook != plugins_.reserve.rend(); ++hook) {
     timer.Start();
@@ -50,8 +50,8 @@ void PlacementRunner::RunUnreserve(CycleState& state, const PodInfo& pod,
   }
 }
 
-PermitOutcome PlacementRunner::RunPermit(CycleState& state, const PodInfo& pod,
-                                         absl::string_view node_name) const {
+PermitOutcome BindingRunner::RunPermit(CycleState& state, const PodInfo& pod,
+                                       absl::string_view node_name) const {
   PermitOutcome outcome;
   CallTimer timer(plugins_.fault_log);
   for (const Hook<PermitPlugin>& hook : plugins_.permit) {
@@ -82,8 +82,8 @@ PermitOutcome PlacementRunner::RunPermit(CycleState& state, const PodInfo& pod,
   return outcome;
 }
 
-Status PlacementRunner::RunPreBindPreFlight(CycleState& state, const PodInfo& pod,
-                                            absl::string_view node_name) const {
+Status BindingRunner::RunPreBindPreFlight(CycleState& state, const PodInfo& pod,
+                                          absl::string_view node_name) const {
   uint64_t skipped = 0;
   Status result = Status::Skip();
   CallTimer timer(plugins_.fault_log);
@@ -105,15 +105,15 @@ Status PlacementRunner::RunPreBindPreFlight(CycleState& state, const PodInfo& po
   return result;
 }
 
-bool PlacementRunner::HasPreBind(const CycleState& state) const {
+bool BindingRunner::HasPreBind(const CycleState& state) const {
   const PluginMask skipped = state.skips().pre_bind;
   return std::any_of(
       plugins_.pre_bind.begin(), plugins_.pre_bind.end(),
       [skipped](const Hook<PreBindPlugin>& hook) { return (skipped & MaskOf(hook)) == 0; });
 }
 
-Status PlacementRunner::RunPreBind(CycleState& state, const PodInfo& pod,
-                                   absl::string_view node_name) const {
+Status BindingRunner::RunPreBind(CycleState& state, const PodInfo& pod,
+                                 absl::string_view node_name) const {
   CallTimer timer(plugins_.fault_log);
   for (const Hook<PreBindPlugin>& hook : plugins_.pre_bind) {
     if (state.skips().pre_bind & MaskOf(hook)) continue;
@@ -127,8 +127,8 @@ Status PlacementRunner::RunPreBind(CycleState& state, const PodInfo& pod,
   return Status::Success();
 }
 
-Status PlacementRunner::RunPollPreBind(CycleState& state, const PodInfo& pod,
-                                       absl::string_view node_name) const {
+Status BindingRunner::RunPollPreBind(CycleState& state, const PodInfo& pod,
+                                     absl::string_view node_name) const {
   for (const Hook<PreBindPlugin>& hook : plugins_.pre_bind) {
     if (state.skips().pre_bind & MaskOf(hook)) continue;
     CallTimer timer(plugins_.fault_log);
@@ -142,8 +142,8 @@ Status PlacementRunner::RunPollPreBind(CycleState& state, const PodInfo& pod,
   return Status::Success();
 }
 
-Status PlacementRunner::RunBind(CycleState& state, const PodInfo& pod,
-                                absl::string_view node_name) const {
+Status BindingRunner::RunBind(CycleState& state, const PodInfo& pod,
+                              absl::string_view node_name) const {
   CallTimer timer(plugins_.fault_log);
   if (std::optional<Status> bound = extenders_.RunBind(pod, node_name)) return *std::move(bound);
   for (const Hook<BindPlugin>& hook : plugins_.bind) {
@@ -156,8 +156,8 @@ Status PlacementRunner::RunBind(CycleState& state, const PodInfo& pod,
   return Status::Error(absl::StrCat("all Bind plugins skip pod \"", pod.key(), "\""));
 }
 
-void PlacementRunner::RunPostBind(CycleState& state, const PodInfo& pod,
-                                  absl::string_view node_name) const {
+void BindingRunner::RunPostBind(CycleState& state, const PodInfo& pod,
+                                absl::string_view node_name) const {
   CallTimer timer(plugins_.fault_log);
   for (const Hook<PostBindPlugin>& hook : plugins_.post_bind) {
     timer.Start();
@@ -167,7 +167,7 @@ void PlacementRunner::RunPostBind(CycleState& state, const PodInfo& pod,
   }
 }
 
-PluginMask PlacementRunner::PlacementPlugins() const {
+PluginMask BindingRunner::BindingPlugins() const {
   PluginMask plugins = 0;
   const auto add = [&](const auto& hooks) {
     for (const auto& hook : hooks) plugins |= MaskOf(hook);

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which claims a pod has, as the cluster has them now, and what they ask for.
+#ifndef BERTH_PLUGINS_DYNAMIC_RESOURCES_CLAIM_READER_H_
+#define BERTH_PLUGINS_DYNAMIC_RESOURCES_CLAIM_READER_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "berth/api/resource_v1.pb.h"
+#include "berth/devices/claim_to_allocate.h"
+#include "berth/devices/extended_resource_classes.h"
+#include "berth/framework/handle.h"
+#include "berth/framework/pod_info.h"
+#include "berth/framework/status.h"
+#include "berth/incremental/sign.h"
+#include "plugins/dynamic_resources/claims_state.h"
+#include "plugins/dynamic_resources/cluster_devices.h"
+#include "plugins/dynamic_resources/pod_claims.h"
+
+namespace berth {
+
+// Scheduling thread.
+class ClaimReader {
+ public:
+  // `classes`: null without DRAExtendedResource. `binding_timeout`: absent without
+  // DRADeviceBindingConditions.
+  ClaimReader(Handle& handle, ClusterDevices& devices,
+              std::shared_ptr<ExtendedResourceClasses> classes,
+              std::optional<absl::Duration> binding_timeout);
+
+  // Whether the pod has claims, or may get the special one.
+  bool MayUseDevices(const PodInfo& pod) const;
+
+  // Reads all of ClaimsOfPod but what is remembered of nodes and gangs, and brings the cluster's
+  // devices up to date. Skip if the pod has no claims.
+  Status Read(const PodInfo& pod, ClaimsOfPod& of_pod) const;
+
+  // For claims without devices what they ask for, for others where they can be used. Those of the
+  // pod, which may use devices.
+  void Sign(const PodInfo& pod, const std::vector<PodClaim>& claims, PodSignature& signature) const;
+
+  // What is in ClaimsOfPod::asked for these claims, and whether some are about to have devices.
+  struct Asked {
+    std::string text;
+    bool joins = false;
+  };
+  Asked AskedBy(const PodInfo& pod, const std::vector<PodClaim>& claims) const;
+
+ private:
+  Status ReadClaim(size_t position, ClaimsOfPod& of_pod, PodSignature& asked) const;
+  // Whether the classes of a claim exist.
+  Status CheckClasses(const api::ResourceClaim& claim) const;
+  ClaimToAllocate Parse(std::shared_ptr<const api::ResourceClaim> claim) const;
+  std::string WhyLostNow(const api::ResourceClaim& claim) const;
+  int64_t ClassesVersion() const;
+  // Which class backs which resource.
+  const ExtendedResourceClasses& Classes() const;
+  void AddSpecialClaim(const PodInfo& pod, std::vector<ExtendedResource> resources,
+                       ClaimsOfPod& of_pod) const;
+
+  Handle& handle_;
+  ClusterDevices& devices_;
+  const std::shared_ptr<ExtendedResourceClasses> classes_;
+  const std::optional<absl::Duration> binding_timeout_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_DYNAMIC_RESOURCES_CLAIM_READER_H_

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of claim_verdicts.h.
+#include "plugins/dynamic_resources/claim_verdicts.h"
+
+#include <string>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/string_view.h"
+
+namespace berth {
+
+absl::StatusOr<ClaimVerdict> ClaimVerdicts::On(const ClaimsState& data,
+                                               const NodeInfo& node) const {
+  return data.released.empty() ? On(*data.pod, node) : ByReleasedDevices(data, node);
+}
+
+absl::StatusOr<ClaimVerdict> ClaimVerdicts::On(const ClaimsOfPod& claims,
+                                               const NodeInfo& node) const {
+  const absl::StatusOr<ClaimVerdict> verdict = ByFreeDevices(claims, node);
+  if (!claims.may_exchange || !verdict.ok()) return verdict;
+  const bool may_help =
+      *verdict == ClaimVerdict::kCannotAllocate || *verdict == ClaimVerdict::kUnavailable;
+  return may_help && FindExchange(claims, node).has_value() ? ClaimVerdict::kFeasible : verdict;
+}
+
+absl::StatusOr<ClaimVerdict> ClaimVerdicts::ByFreeDevices(const ClaimsOfPod& claims,
+                                                          const NodeInfo& node) const {
+  const ClaimVerdict of_special = OnSpecialClaim(claims, node);
+  if (of_special != ClaimVerdict::kFeasible) return of_special;
+  // What is wrong with claims that are to be allocated counts first.
+  if (!claims.ToAllocateOn(node)->claims.empty()) {
+    const NodeAllocations::Answer shared = allocations_.On(claims, node);
+    const absl::StatusOr<NodeAllocation>& allocation = *shared;
+    if (!allocation.ok()) return allocation.status();
+    const ClaimVerdict verdict = VerdictOf(allocation->outcome);
+    if (verdict != ClaimVerdict::kFeasible) return verdict;
+  }
+  return IsElsewhere(claims, node) ? ClaimVerdict::kUnavailable : ClaimVerdict::kFeasible;
+}
+
+absl::StatusOr<ClaimVerdict> ClaimVerdicts::ByReleasedDevices(const ClaimsState& data,
+                                                              const NodeInfo& node) const {
+  const ClaimsOfPod& claims = *data.pod;
+  const ClaimVerdict of_special = OnSpecialClaim(claims, node);
+  if (of_special != ClaimVerdict::kFeasible) return of_special;
+  const absl::StatusOr<NodeAllocation> allocation = allocations_.With(data.released, claims, node);
+  if (!allocation.ok()) return allocation.status();
+  const ClaimVerdict verdict = VerdictOf(allocation->outcome);
+  if (verdict != ClaimVerdict::kFeasible) return verdict;
+  return IsElsewhere(claims, node) ? ClaimVerdict::kUnavailable : ClaimVerdict::kFeasible;
+}
+
+std::optional<GangDevices::Exchange> ClaimVerdicts::FindExchange(const ClaimsOfPod& claims,
+                                                                 const NodeInfo& node) const {
+  if (claims.has_lost) return std::nullopt;
+  return gang_.Find({.claims = claims,
+                     .to_allocate = *claims.ToAllocateOn(node),
+                     .node = node,
+                     .nodes = handle_.nodes(),
+                     .scoring = scoring_});
+}
+
+ClaimVerdict ClaimVerdicts::VerdictOf(NodeAllocation::Outcome outcome) {
+  switch (outcome) {
+    case NodeAllocation::Outcome::kImpossible:
+      return ClaimVerdict::kCannotAllocate;
+    case NodeAllocation::Outcome::kInvalidPools:
+      return ClaimVerdict::kInvalidPools;
+    case NodeAllocation::Outcome::kOutOfSteps:
+      return ClaimVerdict::kTimedOut;
+    case NodeAllocation::Outcome::kAllocated:
+      break;
+  }
+  return ClaimVerdict::kFeasible;
+}
+
+ClaimVerdict ClaimVerdicts::OnSpecialClaim(const ClaimsOfPod& claims, const NodeInfo& node) {
+  if (claims.special == nullptr) return ClaimVerdict::kFeasible;
+  if (claims.special->is_stale()) return ClaimVerdict::kStaleClaim;
+  const ClaimsToAllocate* const on_node = claims.ToAllocateOn(node);
+  if (on_node == nullptr) return ClaimVerdict::kCannotFit;
+  return on_node->problem.empty() ? ClaimVerdict::kFeasible : ClaimVerdict::kCannotAsk;
+}
+
+bool ClaimVerdicts::IsElsewhere(const ClaimsOfPod& claims, const NodeInfo& node) {
+  return claims.has_lost ||
+         absl::c_any_of(claims.available_on, [&](const std::optional<NodeSelector>& available_on) {
+           return available_on.has_value() && !available_on->Matches(node.labels(), node.name());
+         });
+}
+
+Code ClaimVerdicts::CodeOf(ClaimVerdict verdict) const {
+  if (verdict == ClaimVerdict::kFeasible) return Code::kSuccess;
+  return preempts_ && verdict == ClaimVerdict::kCannotAllocate
+             ? Code::kUnschedulable
+             : Code::kUnschedulableAndUnresolvable;
+}
+
+Status ClaimVerdicts::StatusOf(ClaimVerdict verdict, const ClaimsOfPod& claims,
+                               const NodeInfo& node) const {
+  const auto rejected = [&](absl::string_view text) {
+    return CodeOf(verdict) == Code::kUnschedulable
+               ? Status::Unschedulable(std::string(text))
+               : Status::UnschedulableAndUnresolvable(std::string(text));
+  };
+  switch (verdict) {
+    case ClaimVerdict::kFeasible:
+      break;
+    case ClaimVerdict::kCannotAllocate:
+      return rejected("cannot allocate all claims");
+    case ClaimVerdict::kInvalidPools:
+      return rejected("invalid resource pools were encountered");
+    case ClaimVerdict::kTimedOut:
+      return rejected("timed out trying to allocate devices");
+    case ClaimVerdict::kUnavailable:
+      return rejected("resourceclaim not available on the node");
+    case ClaimVerdict::kStaleClaim:
+      return rejected("cannot schedule extended resource claim");
+    case ClaimVerdict::kCannotFit:
+      return rejected("cannot fit resource");
+    case ClaimVerdict::kCannotAsk:
+      return rejected(claims.ToAllocateOn(node)->problem);
+  }
+  return Status::Success();
+}
+
+}  // namespace berth

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// What Filter says of nodes: whether the claims of a pod have, or can get, devices there.
+#ifndef BERTH_PLUGINS_DYNAMIC_RESOURCES_CLAIM_VERDICTS_H_
+#define BERTH_PLUGINS_DYNAMIC_RESOURCES_CLAIM_VERDICTS_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "berth/devices/device_allocator.h"
+#include "berth/framework/handle.h"
+#include "berth/framework/node_info.h"
+#include "berth/framework/status.h"
+#include "plugins/dynamic_resources/claims_state.h"
+#include "plugins/dynamic_resources/gang_devices.h"
+#include "plugins/dynamic_resources/node_allocations.h"
+
+namespace berth {
+
+// As a number that nodes with the same reason share.
+enum class ClaimVerdict : uint8_t {
+  kFeasible,
+  kCannotAllocate,
+  kInvalidPools,
+  kTimedOut,
+  kUnavailable,
+  kStaleClaim,
+  kCannotFit,
+  kCannotAsk,
+};
+
+// Threads: any, as Filter.
+class ClaimVerdicts {
+ public:
+  // `preempts`: others may hold what a pod is missing, so that evictions may help.
+  ClaimVerdicts(Handle& handle, const NodeAllocations& allocations, const GangDevices& gang,
+                DeviceScoring scoring, bool preempts)
+      : handle_(handle),
+        allocations_(allocations),
+        gang_(gang),
+        scoring_(scoring),
+        preempts_(preempts) {}
+
+  // With the devices that are free, and those that the dry run of `data` releases, if it does. An
+  // error ends the attempt.
+  absl::StatusOr<ClaimVerdict> On(const ClaimsState& data, const NodeInfo& node) const;
+  // With the devices that are free, and those that members of the pod's gang exchange.
+  absl::StatusOr<ClaimVerdict> On(const ClaimsOfPod& claims, const NodeInfo& node) const;
+  // Of the special claim alone: kFeasible, kStaleClaim, kCannotFit or kCannotAsk.
+  static ClaimVerdict OnSpecialClaim(const ClaimsOfPod& claims, const NodeInfo& node);
+
+  // Whether a claim has its devices where the node cannot use them, or nobody can.
+  static bool IsElsewhere(const ClaimsOfPod& claims, const NodeInfo& node);
+  // What members of the pod's gang may get instead of what they have, so that the pod has devices.
+  std::optional<GangDevices::Exchange> FindExchange(const ClaimsOfPod& claims,
+                                                    const NodeInfo& node) const;
+
+  Code CodeOf(ClaimVerdict verdict) const;
+  // With upstream's texts.
+  Status StatusOf(ClaimVerdict verdict, const ClaimsOfPod& claims, const NodeInfo& node) const;
+  // Whether the text is the same for all nodes. Nodes may leave different resources to devices.
+  static bool SharesText(ClaimVerdict verdict) { return verdict != ClaimVerdict::kCannotAsk; }
+
+ private:
+  absl::StatusOr<ClaimVerdict> ByFreeDevices(const ClaimsOfPod& claims, const NodeInfo& node) const;
+  absl::StatusOr<ClaimVerdict> ByReleasedDevices(const ClaimsState& data,
+                                                 const NodeInfo& node) const;
+  static ClaimVerdict VerdictOf(NodeAllocation::Outcome outcome);
+
+  Handle& handle_;
+  const NodeAllocations& allocations_;
+  const GangDevices& gang_;
+  const DeviceScoring scoring_;
+  const bool preempts_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_DYNAMIC_RESOURCES_CLAIM_VERDICTS_H_

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of device_preemption.h.
+#include "plugins/dynamic_resources/device_preemption.h"
+
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "berth/columns/node_table.h"
+#include "plugins/dynamic_resources/returned_devices.h"
+
+namespace berth {
+namespace {
+
+// So long a preemptor waits for devices that nobody gives back: the controller of claims is slow,
+// or is not there. Then others are evicted.
+constexpr absl::Duration kLongestWait = absl::Minutes(1);
+constexpr absl::Duration kForgotten = absl::Minutes(10);
+
+}  // namespace
+
+DevicePreemption::DevicePreemption(Handle& handle, const ClusterDevices& devices,
+                                   const ClaimReader& reader, bool is_enabled)
+    : handle_(handle),
+      devices_(devices),
+      reader_(reader),
+      is_enabled_(is_enabled),
+      gone_in_plan_(handle.Shared<GoneInPlan>()) {}
+
+void DevicePreemption::RemoveGoneInPlan(ClaimsState& data) const {
+  if (!is_enabled_) return;
+  for (const auto& pod : gone_in_plan_->pods) {
+    if (reader_.MayUseDevices(*pod)) data.gone_pods.insert(std::string(pod->uid()));
+  }
+  for (const auto& pod : gone_in_plan_->pods) {
+    if (reader_.MayUseDevices(*pod)) UpdateReleased(data, *pod, devices_, handle_);
+  }
+}
+
+void DevicePreemption::SignGoneInPlan(PodSignature& signature) const {
+  if (!is_enabled_) return;
+  signature.Add(static_cast<int64_t>(gone_in_plan_->pods.size()));
+  for (const auto& gone : gone_in_plan_->pods) signature.Add(gone->uid());
+}
+
+void DevicePreemption::Remove(const PodInfo& pod, ClaimsState& data) const {
+  if (!is_enabled_ || !reader_.MayUseDevices(pod)) return;
+  data.gone_pods.insert(std::string(pod.uid()));
+  UpdateReleased(data, pod, devices_, handle_);
+}
+
+void DevicePreemption::Add(const PodInfo& pod, ClaimsState& data) const {
+  if (data.gone_pods.erase(pod.uid()) > 0) UpdateReleased(data, pod, devices_, handle_);
+}
+
+bool DevicePreemption::Waits(const CycleState& state, const PodInfo& pod,
+                             const NodeStatuses& statuses, Symbol plugin) {
+  if (!is_enabled_) return false;
+  const NodeTable& nodes = handle_.nodes();
+  const NodeRow row = nodes.FindRow(Symbol::Intern(handle_.nominator().NominatedNode(pod)));
+  if (row < 0 || statuses.rejecting_plugin(row) != plugin) return false;
+  const NodeInfo& node = nodes.node(row);
+  absl::flat_hash_set<DeviceId> returned = DevicesOnTheirWayBack(node, devices_, handle_);
+  if (returned.empty()) return false;
+  CycleState with_these = state.Clone();
+  with_these.FindMutable(kClaimsState)->released = std::move(returned);
+  if (!handle_.RunFilterPluginsWithNominatedPods(with_these, pod, node).ok()) return false;
+  const absl::Time now = handle_.clock().Now();
+  absl::erase_if(waits_since_, [now](const auto& wait) { return wait.second + kForgotten < now; });
+  return now < waits_since_.try_emplace(pod.uid(), now).first->second + kLongestWait;
+}
+
+}  // namespace berth

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `berth explain` prints of claims: which devices they get, and why not others.
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/app/run_command.h"
+
+namespace berth {
+namespace {
+
+using ::testing::ElementsAre;
+
+constexpr char kNodes[] = R"(
+apiVersion: v1
+kind: Node
+metadata: {name: n0}
+status: {allocatable: {cpu: '8', memory: 8Gi, pods: '110'}}
+)";
+
+std::string ClassOf(absl::string_view driver, absl::string_view more = "") {
+  return absl::StrCat(
+      "---\napiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: ", driver,
+      "}\nspec: {", more, "selectors: [{cel: {expression: device.driver == \"", driver, "\"}}]}\n");
+}
+
+// Of the node n0, in a pool of the driver's name. `spec`: devices and counters.
+std::string SliceOf(absl::string_view driver, absl::string_view spec, int slices = 1,
+                    absl::string_view name = "") {
+  return absl::StrCat(
+      "---\napiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nmetadata: {name: ", driver, name,
+      "}\nspec:\n  driver: ", driver, "\n  nodeName: n0\n  pool: {name: ", driver,
+      ", generation: 1, resourceSliceCount: ", slices, "}\n", spec);
+}
+
+// gpu-0 to gpu-N.
+std::string Gpus(int count, absl::string_view each = "") {
+  std::string devices = "  devices:\n";
+  for (int i = 0; i < count; ++i) absl::StrAppend(&devices, "  - {name: gpu-", i, each, "}\n");
+  return devices;
+}
+
+// `devices`: spec.devices, `results`: of an allocation on the node, or "".
+std::string ClaimOf(absl::string_view name, absl::string_view devices,
+                    absl::string_view results = "", absl::string_view node = "n0") {
+  std::string claim = absl::StrCat(
+      "---\napiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: ", name,
+      ", namespace: default, uid: ", name, "}\nspec: {devices: {", devices, "}}\n");
+  if (results.empty()) return claim;
+  return absl::StrCat(claim, "status:\n  allocation:\n    devices: {results: [", results,
+                      "]}\n    nodeSelector: {nodeSelectorTerms: [{matchFields: [{key: "
+                      "metadata.name, operator: In, values: [",
+                      node, "]}]}]}\n");
+}
+std::string RequestOf(absl::string_view driver, absl::string_view more = "") {
+  return absl::StrCat("requests: [{name: r, exactly: {deviceClassName: ", driver, more, "}}]");
+}
+
+std::string PodOf(const std::vector<std::string>& claims, absl::string_view resources = "") {
+  std::string pod = absl::StrCat(
+      "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers: [{name: c, image: "
+      "x",
+      resources, "}]\n");
+  if (!claims.empty()) absl::StrAppend(&pod, "  resourceClaims:\n");
+  for (const std::string& claim : claims) {
+    absl::StrAppend(&pod, "  - {name: ", claim, ", resourceClaimName: ", claim, "}\n");
+  }
+  return pod;
+}
+
+// Whether the pod can run, and what is said of its claims on n0.
+std::vector<std::string> Explain(const std::string& cluster) {
+  const std::string config = WriteTemporary("gates.yaml", R"(
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+  pluginConfig:
+  - name: DynamicResources
+    args: {featureGates: {DRAExtendedResource: true, DRAPartitionableDevices: true, DRAConsumableCapacity: true, DRADeviceTaints: true}}
+)");
+  const Outcome outcome = RunBerth(absl::StrCat("explain --config ", config, " --cluster ",
+                                                WriteTemporary("claims.yaml", kNodes + cluster)));
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  std::vector<std::string> lines;
+  for (absl::string_view line : absl::StrSplit(outcome.out, '\n')) {
+    if (absl::StartsWith(line, "default/p: ")) {
+      lines.emplace_back(absl::StrContains(line, "would go to n0") ? "fits" : "does not fit");
+    } else if (absl::ConsumePrefix(&line, "  n0: DynamicResources ")) {
+      lines.emplace_back(line);
+    }
+  }
+  return lines;
+}
+
+TEST(ExplainClaims, DevicesThatAreTakenAndTheSelectorThatRejectedOthers) {
+  EXPECT_THAT(
+      Explain(absl::StrCat(
+          ClassOf("gpu.example.com"), SliceOf("gpu.example.com", R"(  devices:
+  - {name: gpu-0, attributes: {model: {string: old}}}
+  - {name: gpu-1, attributes: {model: {string: new}}}
+  - {name: gpu-2, attributes: {model: {string: new}}}
+)"),
+          SliceOf("nic.example.com", "  devices: [{name: nic-0}]\n"),
+          ClaimOf("gpus",
+                  RequestOf("gpu.example.com",
+                            ", count: 2, selectors: [{cel: {expression: "
+                            "'device.attributes[\"gpu.example.com\"].model == \"new\"'}}]")),
+          PodOf({"gpus"}))),
+      ElementsAre("fits", "gpus: gets r gpu.example.com/gpu.example.com/gpu-1, gpu-2",
+                  "gpus/r cannot have: gpu.example.com/gpu.example.com/gpu-0: selector #0: "
+                  "device.attributes[\"gpu.example.com\"].model == \"new\"; "
+                  "nic.example.com/nic.example.com/nic-0: selector #0 of class gpu.example.com: "
+                  "device.driver == \"gpu.example.com\""));
+}
+
+TEST(ExplainClaims, HowManyAreMissing) {
+  const std::string one_of_two = absl::StrCat(
+      ClassOf("d"), SliceOf("d", Gpus(2)),
+      ClaimOf("other", RequestOf("d"), "{request: r, driver: d, pool: d, device: gpu-0}"));
+  EXPECT_THAT(
+      Explain(absl::StrCat(one_of_two, ClaimOf("c", RequestOf("d", ", count: 2")), PodOf({"c"}))),
+      ElementsAre("does not fit", "c/r: asks for 2 devices, and can have 1: d/d/gpu-1",
+                  "c/r cannot have: d/d/gpu-0: in use"));
+  EXPECT_THAT(Explain(absl::StrCat(ClassOf("d"), SliceOf("d", Gpus(1)),
+                                   ClaimOf("other", RequestOf("d"),
+                                           "{request: r, driver: d, pool: d, device: gpu-0}"),
+                                   ClaimOf("c", RequestOf("d")), PodOf({"c"}))),
+              ElementsAre("does not fit", "c/r: asks for 1 device, and can have none",
+                          "c/r cannot have: d/d/gpu-0: in use"));
+  EXPECT_THAT(Explain(absl::StrCat(ClassOf("d"), ClaimOf("c", RequestOf("d")), PodOf({"c"}))),
+              ElementsAre("does not fit", "c/r: the node has no devices"));
+  EXPECT_THAT(Explain(absl::StrCat(
+                  one_of_two, ClaimOf("c", RequestOf("d", ", allocationMode: All")), PodOf({"c"}))),
+              ElementsAre("does not fit",
+                          "c/r: asks for all devices that match, also those that it cannot have",
+                          "c/r cannot have: d/d/gpu-0: in use"));
+}
+
+TEST(ExplainClaims, LongListsAreCutOff) {
+  EXPECT_THAT(
+      Explain(absl::StrCat(ClassOf("d"), SliceOf("d", Gpus(12)),
+                           ClaimOf("c", RequestOf("d", ", count: 9")), PodOf({"c"}))),
+      ElementsAre(
+          "fits",
+          "c: gets r d/d/gpu-0, gpu-1, gpu-2, gpu-3, gpu-4, gpu-5, gpu-6, gpu-7 and 1 more"));
+  EXPECT_THAT(
+      Explain(absl::StrCat(ClassOf("d"), SliceOf("e", Gpus(12)), ClaimOf("c", RequestOf("d")),
+                           PodOf({"c"}))),
+      ElementsAre("does not fit", "c/r: asks for 1 device, and can have none",
+                  "c/r cannot have: e/e/gpu-0, gpu-1, gpu-2, gpu-3, gpu-4, gpu-5, gpu-6, gpu-7 "
+                  "and 4 more: selector #0 of class d: device.driver == \"d\""));
+}
+
+TEST(ExplainClaims, DevicesThatDoNotGoTogether) {
+  EXPECT_THAT(
+      Explain(absl::StrCat(
+          ClassOf("d"), SliceOf("d", R"(  devices:
+  - {name: a, attributes: {root: {string: '0'}}}
+  - {name: b, attributes: {root: {string: '1'}}}
+)"),
+          ClaimOf("c", RequestOf("d", ", count: 2") + ", constraints: [{matchAttribute: d/root}]"),
+          PodOf({"c"}))),
+      ElementsAre("does not fit",
+                  "c/r: asks for 2 devices, and can have 2: d/d/a, b; constraints, shared counters "
+                  "or other requests leave too few of them"));
+}
+
+TEST(ExplainClaims, PartsOfDevices) {
+  const std::string halves = absl::StrCat(
+      ClassOf("d"),
+      SliceOf("d", "  sharedCounters: [{name: gpu-0, counters: {memory: {value: 40Gi}}}]\n", 2,
+              "c"),
+      SliceOf("d", R"(  devices:
+  - {name: whole, consumesCounters: [{counterSet: gpu-0, counters: {memory: {value: 40Gi}}}]}
+  - {name: half-0, consumesCounters: [{counterSet: gpu-0, counters: {memory: {value: 20Gi}}}]}
+  - {name: half-1, consumesCounters: [{counterSet: gpu-0, counters: {memory: {value: 20Gi}}}]}
+)",
+              2),
+      ClaimOf("other", RequestOf("d"), "{request: r, driver: d, pool: d, device: half-0}"));
+  EXPECT_THAT(
+      Explain(absl::StrCat(halves, ClaimOf("c", RequestOf("d", ", count: 2")), PodOf({"c"}))),
+      ElementsAre("does not fit", "c/r: asks for 2 devices, and can have 1: d/d/half-1",
+                  "c/r cannot have: d/d/whole: it needs 40Gi of the counter memory of "
+                  "gpu-0, which has 20Gi left; d/d/half-0: in use"));
+}
+
+TEST(ExplainClaims, SharesOfDevices) {
+  const std::string card = absl::StrCat(
+      ClassOf("d"),
+      SliceOf(
+          "d",
+          "  devices: [{name: nic, allowMultipleAllocations: true, capacity: {bandwidth: {value: "
+          "100G}}}]\n"),
+      ClaimOf("other", RequestOf("d"),
+              "{request: r, driver: d, pool: d, device: nic, shareID: s, consumedCapacity: "
+              "{bandwidth: 80G}}"));
+  EXPECT_THAT(Explain(absl::StrCat(
+                  card, ClaimOf("c", RequestOf("d", ", capacity: {requests: {bandwidth: 15G}}")),
+                  PodOf({"c"}))),
+              ElementsAre("fits", "c: gets r d/d/nic (bandwidth 15G)"));
+  EXPECT_THAT(
+      Explain(absl::StrCat(card,
+                           ClaimOf("c", RequestOf("d", ", capacity: {requests: {bandwidth: 30G}}")),
+                           PodOf({"c"}))),
+      ElementsAre(
+          "does not fit", "c/r: asks for 1 device, and can have none",
+          "c/r cannot have: d/d/nic: 20G of 100G bandwidth is left, and it would take 30G"));
+}
+
+TEST(ExplainClaims, AlternativesUpToTheOneThatIsTaken) {
+  EXPECT_THAT(
+      Explain(absl::StrCat(
+          ClassOf("d"), ClassOf("e"), SliceOf("d", Gpus(1)), SliceOf("e", Gpus(2)),
+          ClaimOf(
+              "c",
+              "requests: [{name: r, firstAvailable: [{name: two, deviceClassName: d, count: 2}, "
+              "{name: other, deviceClassName: e}, {name: one, deviceClassName: d}]}]"),
+          PodOf({"c"}))),
+      ElementsAre("fits", "c: gets r/other e/e/gpu-0",
+                  "c/r/two cannot have: e/e/gpu-0, gpu-1: selector #0 of class d: device.driver == "
+                  "\"d\"",
+                  "c/r/other cannot have: d/d/gpu-0: selector #0 of class e: device.driver == "
+                  "\"e\""));
+}
+
+TEST(ExplainClaims, ClaimsThatHaveDevicesAndClaimsThatHaveNone) {
+  const std::string two =
+      absl::StrCat(ClassOf("d"), SliceOf("d", Gpus(2)), ClaimOf("new", RequestOf("d")));
+  const std::string here = "{request: r, driver: d, pool: d, device: gpu-0}";
+  EXPECT_THAT(
+      Explain(absl::StrCat(two, ClaimOf("old", RequestOf("d"), here), PodOf({"old", "new"}))),
+      ElementsAre("fits", "old: has r d/d/gpu-0", "new: gets r d/d/gpu-1",
+                  "new/r cannot have: d/d/gpu-0: in use"));
+  EXPECT_THAT(
+      Explain(absl::StrCat(
+          two,
+          ClaimOf("old", RequestOf("d"), "{request: r, driver: d, pool: n1, device: gpu-0}", "n1"),
+          PodOf({"old", "new"}))),
+      ElementsAre("does not fit", "old: has r d/n1/gpu-0, which the node cannot use"));
+}
+
+TEST(ExplainClaims, AdminAccessIsSaid) {
+  EXPECT_THAT(
+      Explain(absl::StrCat(
+          ClassOf("d"), SliceOf("d", Gpus(2)),
+          ClaimOf("other", RequestOf("d"), "{request: r, driver: d, pool: d, device: gpu-0}"),
+          "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: default, labels: "
+          "{resource.kubernetes.io/admin-access: 'true'}}\n",
+          ClaimOf("c", RequestOf("d", ", allocationMode: All, adminAccess: true")), PodOf({"c"}))),
+      ElementsAre("fits", "c: gets r d/d/gpu-0 (admin access), gpu-1 (admin access)"));
+}
+
+TEST(ExplainClaims, TaintsAreNamed) {
+  EXPECT_THAT(
+      Explain(absl::StrCat(ClassOf("d"),
+                           SliceOf("d", Gpus(1, ", taints: [{key: broken, effect: NoSchedule}]")),
+                           ClaimOf("c", RequestOf("d")), PodOf({"c"}))),
+      ElementsAre("does not fit", "c/r: asks for 1 device, and can have none",
+                  "c/r cannot have: d/d/gpu-0: taint broken:NoSchedule"));
+}
+
+TEST(ExplainClaims, ExtendedResourcesAndTheirContainers) {
+  const std::string two =
+      absl::StrCat(ClassOf("d", "extendedResourceName: example.com/gpu, "), SliceOf("d", Gpus(2)));
+  const auto pod = [](int count) {
+    return PodOf({}, absl::StrCat(", resources: {limits: {example.com/gpu: '", count, "'}}"));
+  };
+  EXPECT_THAT(Explain(two + pod(2)),
+              ElementsAre("fits",
+                          "<extended-resources>: gets container-0-request-0 (example.com/gpu of c) "
+                          "d/d/gpu-0, gpu-1"));
+  EXPECT_THAT(Explain(two + pod(3)),
+              ElementsAre("does not fit",
+                          "<extended-resources>/container-0-request-0 (example.com/gpu of c): asks "
+                          "for 3 devices, and can have 2: d/d/gpu-0, gpu-1"));
+}
+
+}  // namespace
+}  // namespace berth
