@@ -31,7 +31,6 @@ class RackRules : public ScoresByRack<RackScore>, public berth::DomainRulesPlugi
     return berth::Status::Success();
   }
   // The list depends on the pod's labels and on what it counts alone.
-  void AddListInputs(const berth::PodInfo&, berth::FilterInputs&) const override {}
   // All pods that count match the rule's selector.
   void CountOtherPods(const berth::PodInfo&, const berth::PodInfo&, const berth::NodeInfo&, int64_t,
                       berth::DomainRules&) const override {}

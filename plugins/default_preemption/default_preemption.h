@@ -30,7 +30,6 @@ class DefaultPreemptionRules final : public PriorityPreemptionRules, public Pree
     return Victims::kAllLowerPriority;
   }
   bool FirstVictimHasHighestPriority() const override { return true; }
-  bool DryRunsAreReusable() const override { return true; }
 };
 
 // As kube-scheduler v1.35 defaultpreemption. To change which pods may go or which node is chosen,

@@ -145,11 +145,6 @@ void InterPodAffinity::CountOtherPods(const PodInfo& pod, const PodInfo& changed
   }
 }
 
-// Terms select by the labels of namespaces.
-void InterPodAffinity::AddListInputs(const PodInfo&, FilterInputs& inputs) const {
-  inputs.Add(handle_.objects().version(Kind::kNamespace));
-}
-
 Status InterPodAffinity::SignPod(const PodInfo& pod, PodSignature& signature) const {
   if (!pod.pod_affinity_status().ok() || !pod.required_affinity_terms().empty() ||
       !pod.required_anti_affinity_terms().empty() || !pod.preferred_affinity_terms().empty() ||

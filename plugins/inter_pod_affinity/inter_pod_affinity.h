@@ -48,7 +48,6 @@ class InterPodAffinity final : public Plugin,
   // The terms of other pods.
   void CountOtherPods(const PodInfo& pod, const PodInfo& changed, const NodeInfo& node,
                       int64_t difference, DomainRules& rules) const override;
-  void AddListInputs(const PodInfo&, FilterInputs& inputs) const override;
 
   // Finds the terms that match, and what pods they count.
   Status PreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,

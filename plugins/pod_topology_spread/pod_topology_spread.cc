@@ -140,12 +140,6 @@ Status PodTopologySpread::ListRules(const PodInfo& pod, const NodeTable& nodes,
   return Status::Success();
 }
 
-// Default constraints take their selector from the pod's Services and its owner.
-void PodTopologySpread::AddListInputs(const PodInfo& pod, FilterInputs& inputs) const {
-  if (!pod.topology_spread_constraints().empty()) return;
-  inputs.Add(default_selectors_.For(pod, handle_.objects()).ToString());
-}
-
 Status PodTopologySpread::SignPod(const PodInfo& pod, PodSignature&) const {
   if (!pod.topology_spread_constraints().empty() || !pod.topology_spread_status().ok()) {
     return Status::Unschedulable("pods with topology constraints are not signable");

@@ -52,7 +52,6 @@ class PodTopologySpread final : public Plugin,
   absl::string_view Name() const override { return kName; }
   // One rule for each hard constraint.
   Status ListRules(const PodInfo& pod, const NodeTable& nodes, DomainRules& rules) override;
-  void AddListInputs(const PodInfo& pod, FilterInputs& inputs) const override;
   void CountOtherPods(const PodInfo&, const PodInfo&, const NodeInfo&, int64_t,
                       DomainRules&) const override {}  // selectors match all pods that count
 

@@ -36,12 +36,6 @@ Status ProfileHandle::RunPreFilterExtensionRemovePod(CycleState& state, const Po
   return framework_->filters().RunPreFilterRemovePod(state, pod, removed, node);
 }
 
-bool ProfileHandle::FindDryRunInputs(const CycleState& state, const PodInfo& pod,
-                                     DryRunInputs& inputs) {
-  if (services_ == nullptr || !services_->incremental()) return false;
-  return framework_->dependencies().FindDryRunInputs(state, pod, inputs);
-}
-
 std::optional<ResourceNeed> ProfileHandle::FindNeededResources(const CycleState& state,
                                                                const PodInfo& pod) {
   BERTH_CHECK(framework_ != nullptr);

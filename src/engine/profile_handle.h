@@ -16,8 +16,8 @@
 #include "berth/framework/handle.h"
 #include "engine/cluster_state.h"
 #include "engine/random_sequence.h"
-#include "framework/dry_run_inputs.h"
 #include "framework/framework.h"
+#include "framework/resource_need.h"
 
 namespace berth {
 
@@ -51,7 +51,7 @@ class SchedulerServices {
 // What the plugins of one set of profiles share, by type.
 using SharedObjects = std::map<std::string, std::weak_ptr<void>, std::less<>>;
 
-class ProfileHandle final : public Handle, private DryRunInputsSource {
+class ProfileHandle final : public Handle, private ResourceNeedSource {
  public:
   // Everything outlives the handle; `services` may be null.
   ProfileHandle(std::string profile_name, const ClusterState& cluster, const Clock& clock,
@@ -95,8 +95,7 @@ class ProfileHandle final : public Handle, private DryRunInputsSource {
                                      const NodeInfo& node) override;
   Status RunPreFilterExtensionRemovePod(CycleState& state, const PodInfo& pod,
                                         const PodInfo& removed, const NodeInfo& node) override;
-  DryRunInputsSource* dry_run_inputs() override { return this; }
-  bool FindDryRunInputs(const CycleState& state, const PodInfo& pod, DryRunInputs& inputs) override;
+  ResourceNeedSource* resource_needs() override { return this; }
   std::optional<ResourceNeed> FindNeededResources(const CycleState& state,
                                                   const PodInfo& pod) override;
 

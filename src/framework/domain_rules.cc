@@ -104,23 +104,6 @@ DomainThreshold DomainRules::ThresholdOf(const Rule& rule) const {
   return threshold;
 }
 
-// How many pods have to leave a domain before its nodes take the pod.
-// - AtMost, AtMostAboveMinimum: those above the limit. The minimum of all domains stays the same
-//   when pods leave another domain. The domain with the minimum is within the limit already; where
-//   there are fewer domains than min_domains the minimum is 0 and stays so.
-// - AtLeastOne: never known. A domain with too few pods gets no more as pods leave, and one with
-//   enough may then have too few.
-// - AtLeastOneOrFirst: the same, and when the last pod of all has left, the pod is the first.
-DomainDistance DomainRules::DistanceOf(const Rule& rule) const {
-  const DomainThreshold threshold = ThresholdOf(rule);
-  DomainDistance distance = {.max_pods = threshold.max_pods,
-                             .without_key = threshold.without_key != 0 ? -1 : 0};
-  const Limit limit = rule.limit.kind_;
-  if (limit == Limit::kAtLeastOne || limit == Limit::kAtLeastOneOrFirst) distance.max_pods = -1;
-  if (limit == Limit::kAtLeastOneOrFirst) distance.all_pods = rule.total;
-  return distance;
-}
-
 // The minimum pods of a domain. Right as long as dry runs change one domain only, as they do: pods
 // of one node come and go.
 int64_t DomainRules::Minimum(const Rule& rule) const {
@@ -261,18 +244,6 @@ void DomainRulesPlugin::DescribeDomains(const CycleState& state,
   for (const DomainRules::Rule& rule : rules->rules_) {
     thresholds.push_back({.counts = rule.counts, .answer = rules->ThresholdOf(rule)});
   }
-}
-
-bool DomainRulesPlugin::DescribeDomainsForDryRun(const CycleState& state, const PodInfo& pod,
-                                                 std::vector<TrackedDistance>& distances,
-                                                 FilterInputs& inputs) const {
-  const DomainRules* const rules = state.Find(key_);
-  if (rules == nullptr) return false;
-  for (const DomainRules::Rule& rule : rules->rules_) {
-    distances.push_back({.counts = rule.counts, .answer = rules->DistanceOf(rule)});
-  }
-  AddListInputs(pod, inputs);
-  return true;
 }
 
 }  // namespace berth

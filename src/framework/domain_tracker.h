@@ -16,11 +16,10 @@
 
 namespace berth {
 
-// `Answer` is DomainThreshold or DomainDistance. Scheduling thread.
-template <class Answer>
+// Scheduling thread.
 class DomainTracker {
  public:
-  using Rule = TrackedDomainRule<Answer>;
+  using Rule = TrackedThreshold;
 
   bool empty() const { return kept_.empty(); }  // no rules
 
@@ -56,7 +55,7 @@ class DomainTracker {
   }
 
  private:
-  using Number = decltype(Answer().Of(0));
+  using Number = uint8_t;  // DomainThreshold::Of()
 
   // A rule as of the last call.
   struct Kept {
@@ -81,7 +80,7 @@ class DomainTracker {
     int plugin;
     const LabelColumn* column;
     uint64_t numbering;  // of the column
-    Answer answer;
+    DomainThreshold answer;
     std::optional<PodCounts::Version> version;  // of the counts
     std::vector<Number> numbers;                // by index in column->values()
   };

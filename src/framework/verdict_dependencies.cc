@@ -11,8 +11,6 @@ namespace {
 
 constexpr PluginPoint kDescribeDomains{"DescribeDomains", Codes(),
                                        "running DescribeDomains of plugin \"$0\": $1"};
-constexpr PluginPoint kDescribeDomainsForDryRun{
-    "DescribeDomainsForDryRun", Codes(), "running DescribeDomainsForDryRun of plugin \"$0\": $1"};
 constexpr PluginPoint kAddInputs{"AddInputs", Codes(), "running AddInputs of plugin \"$0\": $1"};
 constexpr PluginPoint kResourcesNeededBy{"ResourcesNeededBy", Codes(),
                                          "running ResourcesNeededBy of plugin \"$0\": $1"};
@@ -81,58 +79,10 @@ Status VerdictDependencies::AddInputs(size_t filter, const CycleState& state, co
                                       std::vector<PluginInputs>& inputs) const {
   PluginInputs& of_plugin = inputs.emplace_back();
   of_plugin.filter = static_cast<uint8_t>(filter);
-  return AddInputs(filter, state, pod, of_plugin.inputs);
-}
-
-Status VerdictDependencies::AddInputs(size_t filter, const CycleState& state, const PodInfo& pod,
-                                      FilterInputs& inputs) const {
   return plugins_.calls.Guarded(kAddInputs, plugins_.filter[filter].name, [&] {
-    plugins_.object_filters[filter]->AddInputs(state, pod, inputs);
+    plugins_.object_filters[filter]->AddInputs(state, pod, of_plugin.inputs);
     return Status::Success();
   });
-}
-
-bool VerdictDependencies::FindDryRunInputs(const CycleState& state, const PodInfo& pod,
-                                           DryRunInputs& inputs) const {
-  inputs = {};
-  PodSignature signature;
-  const PluginMask known = signer_.SignForNodes(pod, signature) | state.skips().filter;
-  bool signed_by_all = true;
-  for (size_t i = 0; i < plugins_.filter.size(); ++i) {
-    const Hook<FilterPlugin>& hook = plugins_.filter[i];
-    if (known & MaskOf(hook)) {
-      // What the plugin keeps of nodes changes while they do not.
-      if ((signer_.DependenciesOfFilter(i) & Aspect::kNodeOther) == 0) continue;
-      if (MaskOf(hook) & state.skips().filter) continue;
-      const auto* const source = dynamic_cast<const NodeChangeSource*>(hook.plugin);
-      if (source == nullptr) continue;
-      inputs.filter_inputs.Add(static_cast<int64_t>(source->NodeChangesVersion()));
-      continue;
-    }
-    signed_by_all = false;
-    Status status;
-    bool can_say = true;
-    if (plugins_.domain_filters[i] != nullptr) {
-      const size_t first = inputs.domains.size();
-      status = plugins_.calls.Guarded(kDescribeDomainsForDryRun, hook.name, [&] {
-        can_say = plugins_.domain_filters[i]->DescribeDomainsForDryRun(state, pod, inputs.domains,
-                                                                       inputs.filter_inputs);
-        return Status::Success();
-      });
-      NoteWhose(hook.index, first, inputs.domains);
-    }
-    if (plugins_.object_filters[i] != nullptr && status.ok()) {
-      inputs.filter_inputs.Add(int64_t{hook.index});
-      status = AddInputs(i, state, pod, inputs.filter_inputs);
-    }
-    if (!CanSay(i) || !status.ok() || !can_say) return false;
-  }
-  if (!signed_by_all) {  // the others are asked about pods of this spec only, which the inputs keep
-    signature.Add(static_cast<int64_t>(reinterpret_cast<intptr_t>(pod.shared_spec().get())));
-    inputs.filter_inputs.Add(pod.shared_spec());
-  }
-  inputs.pod_class = signature.bytes();
-  return true;
 }
 
 std::optional<ResourceNeed> VerdictDependencies::FindNeededResources(const CycleState& state,

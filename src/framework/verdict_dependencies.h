@@ -10,10 +10,10 @@
 #include "berth/framework/cycle_state.h"
 #include "berth/incremental/domain_filter.h"
 #include "berth/incremental/filter_inputs.h"
-#include "framework/dry_run_inputs.h"
 #include "framework/hook.h"
 #include "framework/pod_signer.h"
 #include "framework/profile_plugins.h"
+#include "framework/resource_need.h"
 
 namespace berth {
 
@@ -47,9 +47,7 @@ class VerdictDependencies {
   // `state` does not skip. False if one of them fails.
   bool FindFilterInputs(const CycleState& state, const PodInfo& pod, PluginMask plugins,
                         std::vector<PluginInputs>& inputs) const;
-  // The same of all of them, for dry runs.
-  bool FindDryRunInputs(const CycleState& state, const PodInfo& pod, DryRunInputs& inputs) const;
-  // DryRunInputsSource::FindNeededResources().
+  // ResourceNeedSource::FindNeededResources().
   std::optional<ResourceNeed> FindNeededResources(const CycleState& state,
                                                   const PodInfo& pod) const;
   // What the verdicts of those of `plugins` depend on that have a Filter.
@@ -58,8 +56,6 @@ class VerdictDependencies {
  private:
   // Whether DescribeDomains or AddInputs says what the verdicts of that filter depend on.
   bool CanSay(size_t filter) const;
-  Status AddInputs(size_t filter, const CycleState& state, const PodInfo& pod,
-                   FilterInputs& inputs) const;
   Status AddInputs(size_t filter, const CycleState& state, const PodInfo& pod,
                    std::vector<PluginInputs>& inputs) const;
 

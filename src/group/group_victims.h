@@ -23,11 +23,6 @@ class GroupVictims {
   explicit GroupVictims(const Groups& groups)
       : groups_(dynamic_cast<const RunningGroups*>(&groups)) {}
 
-  // Grows with every change of any member. What plugins say of a group may change with objects,
-  // too.
-  int64_t version() const {
-    return groups_ == nullptr ? 0 : static_cast<int64_t>(groups_->version());
-  }
   bool any_groups() const { return groups_ != nullptr && !groups_->empty(); }
   // Whether the pod alone can go only with its group, which has other members.
   bool TakesOthers(const PodInfo& pod) const;

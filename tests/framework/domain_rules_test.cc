@@ -74,7 +74,6 @@ class Lists final : public DomainRulesPlugin {
     return Status::Success();
   }
   // `wanted` does not change between two dry runs.
-  void AddListInputs(const PodInfo&, FilterInputs&) const override {}
   void CountOtherPods(const PodInfo&, const PodInfo&, const NodeInfo&, int64_t,
                       DomainRules&) const override {}
 

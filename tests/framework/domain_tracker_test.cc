@@ -185,19 +185,15 @@ TEST(PodCounts, HostsThatAllHaveVeryManyPods) {
 
 // --- DomainTracker -----------------------------------------------------------------------------
 
-DomainThreshold RandomSays(Random& random, DomainThreshold) {
+DomainThreshold RandomSays(Random& random) {
   return {.max_pods = random.Below(3),
           .above_max = static_cast<uint8_t>(random.Below(3)),
           .up_to_max = static_cast<uint8_t>(random.Below(2)),
           .without_key = static_cast<uint8_t>(random.Below(3))};
 }
-DomainDistance RandomSays(Random& random, DomainDistance) {
-  return {.max_pods = random.Below(3) - 1, .all_pods = random.Below(6) - 1, .without_key = -1};
-}
 
 // What a rule says of each row; all zeros of one that is not there.
-template <class Says>
-std::vector<int64_t> SaidOfRows(const std::vector<TrackedDomainRule<Says>>& rules, size_t i,
+std::vector<int64_t> SaidOfRows(const std::vector<TrackedThreshold>& rules, size_t i,
                                 const NodeTable& nodes) {
   std::vector<int64_t> says(nodes.size());
   if (i >= rules.size()) return says;
@@ -205,20 +201,19 @@ std::vector<int64_t> SaidOfRows(const std::vector<TrackedDomainRule<Says>>& rule
   return says;
 }
 
-template <class Says>
 void CatchUpWithRules(Random& random) {
   Cluster cluster(random);
   const NodeTable& nodes = cluster.table();
-  DomainTracker<Says> followed;
-  std::vector<TrackedDomainRule<Says>> rules;
+  DomainTracker followed;
+  std::vector<TrackedThreshold> rules;
   std::vector<std::vector<int64_t>> before(3, std::vector<int64_t>(kNodes));
   uint64_t last_version = nodes.version();
   for (int step = 0; step < kSteps; ++step) {
     SCOPED_TRACE(absl::StrCat("step ", step));
     cluster.ChangePods();
     if (random.Percent(10)) cluster.Relabel();
-    const std::vector<Says> same = [&] {
-      std::vector<Says> says;
+    const std::vector<DomainThreshold> same = [&] {
+      std::vector<DomainThreshold> says;
       for (const auto& rule : rules) says.push_back(rule.answer);
       return says;
     }();
@@ -232,8 +227,8 @@ void CatchUpWithRules(Random& random) {
       const bool own = random.Percent(5);
       DomainCounts counts = own ? DomainCounts(key, column, {all.begin(), all.end()})
                                 : DomainCounts(key, column, pods);
-      const Says says =
-          i < same.size() && random.Percent(80) ? same[i] : RandomSays(random, Says());
+      const DomainThreshold says =
+          i < same.size() && random.Percent(80) ? same[i] : RandomSays(random);
       rules.push_back({std::move(counts), says, random.Percent(97) ? 0 : 1});
     }
     std::set<NodeRow> marked;
@@ -253,17 +248,14 @@ void CatchUpWithRules(Random& random) {
   }
 }
 
-TEST(DomainTracker, MarkRowsWhoseDomainVerdictChanged) {
-  ForEachHistory(CatchUpWithRules<DomainThreshold>);
-  ForEachHistory(CatchUpWithRules<DomainDistance>);
-}
+TEST(DomainTracker, MarkRowsWhoseDomainVerdictChanged) { ForEachHistory(CatchUpWithRules); }
 
 // It costs what changed: that is why they are followed.
 TEST(DomainTracker, MarkNoOthers) {
   Random random(1);
   Cluster cluster(random);
   const NodeTable& nodes = cluster.table();
-  DomainTracker<DomainThreshold> followed;
+  DomainTracker followed;
   const auto follow = [&] {
     std::vector<NodeRow> marked;
     const LabelColumn& column = cluster.column(Host());
@@ -293,7 +285,7 @@ TEST(DomainTracker, MarkNoOthers) {
 TEST(DomainTracker, CountsToWhichSomethingWasAddedAreCompared) {
   Random random(1);
   Cluster cluster(random);
-  DomainTracker<DomainThreshold> followed;
+  DomainTracker followed;
   const LabelColumn& column = cluster.column(Host());
   int marked = 0;
   const auto follow = [&](int added) {

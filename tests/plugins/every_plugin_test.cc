@@ -184,7 +184,6 @@ class Evaluation {
     }
     if (const auto* domains = stage_.As<DomainFilter>()) {
       CompareDescribedDomains(*domains, state, pod);
-      DescribeDomainsForDryRun(*domains, state, pod);
     }
   }
 
@@ -201,28 +200,6 @@ class Evaluation {
       if (std::binary_search(selected.begin(), selected.end(), row)) continue;
       ++left_out_;
       EXPECT_NE(codes[row], Code::kSuccess) << "pod " << pod.key() << ", row " << row;
-    }
-  }
-
-  // Where all numbers are 0 the pod is let in, whatever pods of the node go.
-  void DescribeDomainsForDryRun(const DomainFilter& plugin, const CycleState& state,
-                                const PodInfo& pod) {
-    std::vector<TrackedDistance> rules;
-    FilterInputs inputs;
-    if (!plugin.DescribeDomainsForDryRun(state, pod, rules, inputs)) return;
-    for (const NodeRow row : stage_.rows) {
-      const bool lets_in = absl::c_all_of(
-          rules, [row](const TrackedDistance& rule) { return rule.OfRow(row) == 0; });
-      if (!lets_in) continue;
-      CycleState without = state.Clone();
-      NodeInfo node = stage_.handle.nodes().node(row);
-      const std::vector<PodPtr> pods(node.pods().begin(), node.pods().end());
-      for (const PodPtr& gone : pods) {
-        if (random_.Percent(50)) continue;
-        ASSERT_TRUE(node.RemovePod(*gone));
-        ASSERT_TRUE(stage_.As<PreFilterExtensions>()->RemovePod(without, pod, *gone, node).ok());
-      }
-      EXPECT_TRUE(stage_.As<FilterPlugin>()->Filter(without, pod, node).ok()) << "row " << row;
     }
   }
 

@@ -21,7 +21,7 @@
 #include "berth/framework/prefilter.h"
 #include "berth/testing/fake_handle.h"
 #include "berth/testing/objects.h"
-#include "framework/dry_run_inputs.h"
+#include "framework/resource_need.h"
 #include "gtest/gtest.h"
 
 namespace berth::testing {
@@ -29,7 +29,7 @@ namespace berth::testing {
 using PodPtr = std::shared_ptr<const PodInfo>;
 
 // FakeHandle for nodes that come and go.
-class SmallCluster final : public Handle, private DryRunInputsSource {
+class SmallCluster final : public Handle, private ResourceNeedSource {
  public:
   // Evaluates a node for a pod besides the requests.
   using Rule = std::function<Status(const CycleState&, const PodInfo& pod, const NodeInfo& node)>;
@@ -147,8 +147,7 @@ class SmallCluster final : public Handle, private DryRunInputsSource {
     }
     return Status::Success();
   }
-  DryRunInputsSource* dry_run_inputs() override { return this; }
-  bool FindDryRunInputs(const CycleState&, const PodInfo&, DryRunInputs&) override { return false; }
+  ResourceNeedSource* resource_needs() override { return this; }
   std::optional<ResourceNeed> FindNeededResources(const CycleState&, const PodInfo& pod) override {
     ResourceNeed room{{}, Symbol::Intern(kFit), true};
     pod.requests().ForEach(

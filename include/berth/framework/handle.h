@@ -36,7 +36,7 @@ struct BindMetadata;
 struct ObjectEdit;
 struct ObjectUpdate;
 struct PodStatusPatch;
-class DryRunInputsSource;
+class ResourceNeedSource;
 class NodeTable;
 class SchedulerExtender;
 
@@ -71,8 +71,8 @@ class Handle : public PluginsRunner {
   // GroupSpec::topology has no effect.
   virtual bool generates_placements() const { return false; }
 
-  // What results of dry runs depend on, for preemption; null if nothing is known of it.
-  virtual DryRunInputsSource* dry_run_inputs() { return nullptr; }
+  // What a node must have left for a pod, for preemption; null if nothing is known of it.
+  virtual ResourceNeedSource* resource_needs() { return nullptr; }
 
   // Asks for objects of a kind to be in objects(), as a Go plugin asks for an informer. From the
   // plugin's factory only. Pods and nodes are always watched, and so are the kinds that a plugin

@@ -6,9 +6,7 @@
 // An example: racks a, b and c run 3, 1 and 0 pods of an app, and a rack takes a pod if it has no
 // more than 1. The threshold {.max_pods = 1, .above_max = 1} answers 1 ("rack is full") of a, 0
 // ("fits") of b and c. A pod that comes to b changes b's answer, so the rows of b are filtered
-// again and no others; a second one in b changes no answer, so none are. In a dry run the distance
-// {.max_pods = 1} counts how much has to change: 2 * (3 - 1) = 4 of a, 0 of b and c. The dry run of
-// a node in a is reused as long as a's number is 4, whatever happens in b and c.
+// again and no others; a second one in b changes no answer, so none are.
 #ifndef BERTH_INCREMENTAL_DOMAIN_FILTER_H_
 #define BERTH_INCREMENTAL_DOMAIN_FILTER_H_
 
@@ -16,9 +14,7 @@
 #include <vector>
 
 #include "berth/framework/cycle_state.h"
-#include "berth/framework/pod_info.h"
 #include "berth/incremental/domain_counts.h"
-#include "berth/incremental/filter_inputs.h"
 
 namespace berth {
 
@@ -34,40 +30,20 @@ struct DomainThreshold {
   friend bool operator==(const DomainThreshold&, const DomainThreshold&) = default;
 };
 
-// How far a domain with n pods is from fitting: 0 if n <= max_pods, when the pod fits, and still
-// does if pods of one node go and come back; otherwise a number that is the same only for the same
-// n - max_pods.
-struct DomainDistance {
-  int64_t max_pods = 0;
-  int64_t all_pods = -1;    // how many count in all domains: one that has them all is another case
-  int32_t without_key = 0;  // of nodes that lack the label: 0 if the pod fits
-
-  int32_t Of(int64_t pods) const {
-    return pods > max_pods
-               ? static_cast<int32_t>(2 * (pods - max_pods) + (pods == all_pods ? 1 : 0))
-               : 0;
-  }
-  friend bool operator==(const DomainDistance&, const DomainDistance&) = default;
-};
-
-// An answer for each domain of counts.column(): a DomainThreshold or a DomainDistance. Counts from
-// a PodTable are tracked change by change from cycle to cycle, as long as the rest is the same;
-// others are compared.
-template <class Answer>
-struct TrackedDomainRule {
+// An answer for each domain of counts.column(). Counts from a PodTable are tracked change by change
+// from cycle to cycle, as long as the rest is the same; others are compared.
+struct TrackedThreshold {
   DomainCounts counts;
-  Answer answer;
+  DomainThreshold answer;
   int plugin = 0;  // whose rule it is: set by the framework
 
   // The answer for the domain of a row.
-  auto OfRow(NodeRow row) const {
+  uint8_t OfRow(NodeRow row) const {
     const uint32_t domain = counts.column().index(row);
     const bool has_label = counts.column().values()[domain].present;
     return has_label ? answer.Of(counts.at(domain)) : answer.without_key;
   }
 };
-using TrackedThreshold = TrackedDomainRule<DomainThreshold>;
-using TrackedDistance = TrackedDomainRule<DomainDistance>;
 
 // Optional, for Filter plugins whose verdicts are not cached node by node (sign.h), because
 // they depend on other nodes. Pods that they reject cost what changed when they are tried again.
@@ -81,17 +57,6 @@ class DomainFilter {
   // thread.
   virtual void DescribeDomains(const CycleState& state,
                                std::vector<TrackedThreshold>& rules) const = 0;
-
-  // Optional, for preemption. Appends numbers, a rule at a time, and adds to `inputs` what else has
-  // to be the same: with equal numbers of the node's domains and equal inputs, Filter() says the
-  // same, word for word, of a node that did not change, and of one from which pods went by
-  // RemovePod() or to which some of them came back by AddPod(). Returns false if that cannot be
-  // said: then dry runs are not cached. Otherwise as DescribeDomains().
-  virtual bool DescribeDomainsForDryRun(const CycleState& /*state*/, const PodInfo& /*pod*/,
-                                        std::vector<TrackedDistance>& /*rules*/,
-                                        FilterInputs& /*inputs*/) const {
-    return false;
-  }
 };
 
 }  // namespace berth

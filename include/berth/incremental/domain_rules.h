@@ -10,8 +10,6 @@
 //                                 "node(s) were in no rack"}}});
 //     return Status::Success();
 //   }
-//   // Empty, since the list depends on spec, labels and namespace, nodes and counted pods alone.
-//   void AddListInputs(const PodInfo&, FilterInputs&) const override {}
 //
 // Racks a, b and c run 20, 19 and 0 pods of the app. Filter rejects the nodes of a as
 // Unschedulable, accepts those of b and c, and rejects a node without the label as
@@ -153,8 +151,6 @@ class DomainRules final : public StateData {
   // The verdict of `rule` at the moment, as numbers of rejections. Every form of Filter uses this
   // one.
   DomainThreshold ThresholdOf(const Rule& rule) const;
-  // For DomainFilter::DescribeDomainsForDryRun().
-  DomainDistance DistanceOf(const Rule& rule) const;
   int64_t Minimum(const Rule& rule) const;
   bool MayBeFirst() const;
 
@@ -184,11 +180,6 @@ class DomainRulesPlugin : public PreFilterPlugin,
   virtual void CountOtherPods(const PodInfo& pod, const PodInfo& changed, const NodeInfo& node,
                               int64_t difference, DomainRules& rules) const = 0;
 
-  // Adds to `inputs` what the list depends on besides the pod's spec, labels and namespace and the
-  // pods and nodes that it counts, as FilterInputs says. Nothing, if that is all. Results of dry
-  // runs are reused for pods with the same inputs: one that is missing here makes them wrong.
-  virtual void AddListInputs(const PodInfo& pod, FilterInputs& inputs) const = 0;
-
   // The list, after PreFilter that did not say Skip: for Score.
   absl::StatusOr<const DomainRules*> RulesIn(const CycleState& state) const {
     return state.Read(key_);
@@ -207,9 +198,6 @@ class DomainRulesPlugin : public PreFilterPlugin,
                      NodeVerdicts& verdicts) const override;
   void DescribeDomains(const CycleState& state,
                        std::vector<TrackedThreshold>& rules) const override;
-  bool DescribeDomainsForDryRun(const CycleState& state, const PodInfo& pod,
-                                std::vector<TrackedDistance>& rules,
-                                FilterInputs& inputs) const override;
 
  private:
   Status CountPod(CycleState& state, const PodInfo& pod, const PodInfo& changed,

@@ -43,12 +43,6 @@ class PreemptionHints {
 
   // Whether no victim of a candidate has a higher priority than the first one.
   virtual bool FirstVictimHasHighestPriority() const { return false; }
-
-  // Whether SelectVictims() depends on the node with its pods, the budgets, the pod's priority and
-  // the Filter plugins alone, and no text but NoVictimsReason() names the pod: then what came of a
-  // node holds for every pod of the same DryRunInputs and priority until one of these changes. It
-  // must not say SetRetryAt().
-  virtual bool DryRunsAreReusable() const { return false; }
 };
 
 }  // namespace berth

@@ -78,7 +78,7 @@ class RejectionCache {
 
   NodeChangeTracker node_changes_;
   // As of the last Refresh(). `spec_` is the pod's, if cluster objects are among its inputs.
-  DomainTracker<DomainThreshold> domains_;
+  DomainTracker domains_;
   std::vector<PluginInputs> objects_;
   std::shared_ptr<const void> spec_;
   NodeVerdicts verdicts_;        // kNotFiltered: to be filtered

@@ -17,7 +17,7 @@
 #include "berth/columns/node_table.h"
 #include "berth/framework/handle.h"
 #include "berth/preemption/preemption.h"
-#include "framework/dry_run_inputs.h"
+#include "framework/resource_need.h"
 #include "preemption/candidate_scores.h"
 #include "preemption/pruning/priority_levels.h"
 

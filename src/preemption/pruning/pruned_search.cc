@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "framework/dry_run_inputs.h"
+#include "framework/resource_need.h"
 #include "preemption/candidate_list.h"
 #include "preemption/fit_error.h"
 #include "preemption/pruning/best_first_search.h"
@@ -86,7 +86,7 @@ std::optional<SearchResult> PrunedSearch::Find(const PreemptionQuery& query) {
 }
 
 std::optional<ResourceNeed> PrunedSearch::FindNeed(const PreemptionQuery& query) const {
-  DryRunInputsSource* const source = handle_.dry_run_inputs();
+  ResourceNeedSource* const source = handle_.resource_needs();
   return source == nullptr ? std::nullopt : source->FindNeededResources(query.state, query.pod);
 }
 

@@ -10,7 +10,7 @@
 
 #include "berth/framework/handle.h"
 #include "berth/incremental/preemption_hints.h"
-#include "framework/dry_run_inputs.h"
+#include "framework/resource_need.h"
 #include "preemption/candidate_search.h"
 #include "preemption/pruning/bound_cache.h"
 #include "preemption/pruning/priority_levels.h"

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a node must have left for a pod, so that preemption knows without a dry run which nodes
+// cannot help.
+#ifndef BERTH_SRC_FRAMEWORK_RESOURCE_NEED_H_
+#define BERTH_SRC_FRAMEWORK_RESOURCE_NEED_H_
+
+#include <optional>
+
+#include "berth/api/symbol.h"
+#include "berth/framework/cycle_state.h"
+#include "berth/framework/pod_info.h"
+#include "berth/incremental/resource_filter.h"
+
+namespace berth {
+
+// The first ResourceFilter among the Filter plugins that the pod's state does not skip, and what it
+// needs.
+struct ResourceNeed {
+  NeededResources needed;
+  Symbol plugin;
+  // Whether the plugins before it let the pod onto a node still if they do now and pods go.
+  bool others_allow_removal = false;
+  friend bool operator==(const ResourceNeed&, const ResourceNeed&) = default;
+};
+
+// Where preemption gets it from: Handle::resource_needs(). Scheduling thread.
+class ResourceNeedSource {
+ public:
+  virtual ~ResourceNeedSource() = default;
+
+  // Absent if no ResourceFilter says.
+  virtual std::optional<ResourceNeed> FindNeededResources(const CycleState& state,
+                                                          const PodInfo& pod) = 0;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_FRAMEWORK_RESOURCE_NEED_H_
