@@ -241,12 +241,6 @@ void Cache::Refresh() {
   FreeDeferred();
 }
 
-void Cache::PrefetchAhead(NodeRow row, int step) const {
-  if (row < 0 || row >= table_.size()) return;
-  if (step < NodeTable::kPrefetchSteps) return table_.PrefetchAhead(row, step);
-  MapPrefetcher::Prefetch(nodes_, table_.node(row).name());
-}
-
 void Cache::DeferFree(std::shared_ptr<const NodeSpec> spec) {
   // Not more than the table has.
   if (static_cast<int>(former_specs_.size()) >= table_.size()) return;

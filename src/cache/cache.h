@@ -97,9 +97,6 @@ class Cache {
   }
   // Prefetches what is known of the pod while other work goes on.
   void Prefetch(UidRef pod, Fetch what) const { MapPrefetcher::Prefetch(pods_, pod, what); }
-  // The same of the node of that row, as NodeTable::PrefetchAhead(), with one step more.
-  static constexpr int kPrefetchSteps = NodeTable::kPrefetchSteps + 1;
-  void PrefetchAhead(NodeRow row, int step) const;
   // Null if it is not known.
   std::shared_ptr<const PodInfo> LastSeen(UidRef pod) const {
     const Record* const record = pods_.Find(pod);

@@ -181,7 +181,6 @@ bool Engine::RunSteps(int64_t most) {
 // Does one thing that is due: takes in what has arrived, settles bindings, or runs timers and tries
 // one entry. Returns false if nothing was.
 bool Engine::Step() {
-  entry_scheduler_.PrefetchAhead();
   const absl::Time now = options_.clock->Now();
   if (metrics_.IsDue(now)) PublishMetrics();
   if (ConsecutiveEvents() < kMaxConsecutiveEvents && TakeInbox(kMaxConsecutiveEvents)) return true;

@@ -37,9 +37,6 @@ class EntryScheduler {
   // After a what-if: undoes what was placed.
   void RollBack(AttemptResult& result) { pod_scheduler_.RollBack(result); }
 
-  // Prefetches, one step a call, what the next attempt will probably look up.
-  void PrefetchAhead() { pod_scheduler_.PrefetchAhead(); }
-
   const SchedulingCycle& cycle() const { return pod_scheduler_.cycle(); }
 
  private:

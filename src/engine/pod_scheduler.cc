@@ -36,10 +36,6 @@ bool AnyIsAmong(absl::Span<const std::shared_ptr<const PodInfo>> victims,
 
 }  // namespace
 
-void PodScheduler::PrefetchAhead() {
-  if (fetched_ < Cache::kPrefetchSteps) cluster_.cache().PrefetchAhead(runner_up_, fetched_++);
-}
-
 void PodScheduler::RollBack(AttemptResult& result) {
   for (auto member = result.placed.rbegin(); member != result.placed.rend(); ++member) {
     Undo(member->placement);
@@ -50,7 +46,6 @@ void PodScheduler::RollBack(AttemptResult& result) {
 bool PodScheduler::Place(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
                          AttemptResult& result) {
   ++result.cycles;
-  PrefetchAhead();
   CycleState state;
   if (!incremental_) state.SetFullEvaluation();
   state.SetWorkBudget(request.work_budget);
@@ -58,7 +53,6 @@ bool PodScheduler::Place(const AttemptRequest& request, const std::shared_ptr<co
   const CycleResult cycle =
       cycle_.Run(*request.framework, state, pod, cluster_.nodes(), cluster_.nominations(),
                  request.percentage_of_nodes_to_score);
-  runner_up_ = cycle.runner_up;
   result.yielded = state.work_budget().yielded();
   if (result.yielded) return false;
   if (cycle.row < 0) {
@@ -88,8 +82,6 @@ Status PodScheduler::Reserve(const AttemptRequest& request,
   placement.assumed_at = cluster_.outside_changes();
   cluster_.Assume(pod, node_name);
   cluster_.Refresh();
-  fetched_ = 0;
-  PrefetchAhead();
   Status reserved = request.framework->point_metrics().Measure(PointMetrics::Point::kReserve, [&] {
     return request.framework->binding_points().RunReserve(placement.state, *pod,
                                                           placement.node_name);

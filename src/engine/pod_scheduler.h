@@ -66,9 +66,6 @@ class PodScheduler {
   // and go with it. What a pod decides for itself stays.
   void RollBackGroup(const AttemptRequest& request, AttemptResult& result);
 
-  // Prefetches, one step a call, what the next attempt will probably look up.
-  void PrefetchAhead();
-
   const SchedulingCycle& cycle() const { return cycle_; }
 
  private:
@@ -92,8 +89,6 @@ class PodScheduler {
   ClusterState& cluster_;
   const bool incremental_;
   SchedulingCycle cycle_;
-  NodeRow runner_up_ = -1;  // where the last cycle expects the next pod to go
-  int fetched_ = 0;         // steps, of that row
 };
 
 }  // namespace berth

@@ -59,7 +59,6 @@ CycleResult Conclude(const EvaluationRequest& request, Evaluation evaluation,
                      std::vector<Symbol> narrowing_plugins) {
   CycleResult result;
   result.row = evaluation.best;
-  result.runner_up = evaluation.runner_up;
   result.status = std::move(evaluation.status);
   if (result.row >= 0 || evaluation.diagnosis == nullptr) return result;
   result.status = Status::Unschedulable("");  // the text: `diagnosis`, by PodScheduler::RejectPod

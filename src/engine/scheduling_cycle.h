@@ -26,8 +26,6 @@ struct CycleResult {
   std::vector<Symbol> rejecting_plugins;
   // If nodes were evaluated and none is feasible: why. Valid until the next cycle.
   Diagnosis* diagnosis = nullptr;
-  // Where the next pod of the class will probably go; -1 if nothing is known. Only a hint.
-  NodeRow runner_up = -1;
 };
 
 // Runs cycles. One per scheduler. Scheduling thread.

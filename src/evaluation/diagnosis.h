@@ -14,7 +14,6 @@
 #include "evaluation/free_capacity.h"
 #include "framework/failure_messages.h"
 #include "framework/framework.h"
-#include "framework/status_columns.h"
 
 namespace berth {
 
@@ -30,7 +29,7 @@ std::vector<NodeRow> RowsWith(const NodeVerdicts& verdicts, Code code);
 // The statuses of all nodes after one pod's filters. Rows with the same reason id share a message:
 // Filter() makes it once. Borrows everything it is given; valid until the table, the verdicts or
 // the pod's state change.
-class VerdictStatuses final : public StatusColumns {
+class VerdictStatuses final : public NodeStatuses {
  public:
   VerdictStatuses(const Framework& framework, const CycleState& state, const PodInfo& pod,
                   const NodeTable& nodes, const NodeVerdicts& verdicts, const Status& excluded,
@@ -44,10 +43,8 @@ class VerdictStatuses final : public StatusColumns {
         by_extenders_(by_extenders) {}
 
   Code code(NodeRow row) const override { return verdicts_.code(row); }
-  absl::Span<const Code> codes() const override { return verdicts_.codes(); }
   Status status(NodeRow row) const override;
   Symbol rejecting_plugin(NodeRow row) const override;
-  absl::Span<const uint8_t> rejectors() const override { return verdicts_.rejectors(); }
   std::vector<NodeRow> RowsWith(Code code) const override;
   int CountWith(Code code) const override;
 

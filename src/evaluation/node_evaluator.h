@@ -32,8 +32,6 @@ struct Evaluation {
   // The feasible node with the highest total, the first of equals. The per-node Filter accepts it
   // too. -1 if no node is feasible.
   NodeRow best = -1;
-  // Where the next pod of the class will probably go; -1 if nothing is known. Only a hint.
-  NodeRow runner_up = -1;
   // Why nodes are not feasible; null if some node is, or after an Error, but for an explanation.
   // Belongs to the evaluator, until its next evaluation, and reads the request's objects.
   Diagnosis* diagnosis = nullptr;

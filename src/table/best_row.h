@@ -50,18 +50,6 @@ class BestRow {
   }
   // The first of the best; -1 if no row is eligible.
   NodeRow best() const { return winners_[1]; }
-  // Which is the best one but for `row`; -1 if there is no other.
-  template <class Compare>
-  NodeRow BestExcept(NodeRow row, const Compare& compare) const {
-    const NodeRow begin = row / kBlock * kBlock;
-    const NodeRow end = std::min(begin + kBlock, size_);
-    NodeRow best = compare.Better(compare.BestOf(begin, row), compare.BestOf(row + 1, end));
-    for (int i = leaves_ + row / kBlock; i > 1; i /= 2) {
-      const NodeRow other = winners_[i ^ 1];
-      best = i % 2 == 0 ? compare.Better(best, other) : compare.Better(other, best);
-    }
-    return best;
-  }
 
  private:
   static constexpr int kBlock = 16;

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "api/prefetch.h"
 #include "berth/check.h"
 #include "berth/columns/pod_table.h"
 #include "table/labelled_slots.h"
@@ -215,30 +214,6 @@ int64_t NodeTable::image_node_count(Symbol image) const {
 int64_t NodeTable::image_size_bytes(Symbol image) const {
   const auto it = images_.find(image);
   return it == images_.end() ? 0 : it->second.size_bytes;
-}
-
-void NodeTable::PrefetchAhead(NodeRow row, int step) const {
-  if (row < 0 || row >= size()) return;
-  if (pods_ != nullptr) pods_->PrefetchAhead(row, step);
-  if (step == 0) {
-    Prefetch(&nodes_[row]);
-    Prefetch(&slots_[row]);
-    // What an assumed pod changes.
-    for (const ResourceColumns& columns : resources_) {
-      if (!columns.requested.empty()) Prefetch(&columns.requested[row]);
-      if (!columns.nonzero_requested.empty()) Prefetch(&columns.nonzero_requested[row]);
-    }
-    Prefetch(&pod_count_[row]);
-    Prefetch(&has_used_ports_[row]);
-    Prefetch(&has_pods_with_affinity_[row]);
-    Prefetch(&has_pods_with_required_anti_affinity_[row]);
-  } else if (step == 1) {
-    Prefetch(nodes_[row]);
-    Prefetch(&read_[slots_[row]]);
-  } else {
-    Prefetch(&nodes_[row]->spec());
-    Prefetch(nodes_[row]->pods().data() + nodes_[row]->pods().size());
-  }
 }
 
 void NodeTable::SetOrder(absl::Span<const NodeInfo* const> nodes) {

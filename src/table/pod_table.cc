@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "api/prefetch.h"
 #include "berth/columns/match_rows.h"
 #include "table/node_sets.h"
 #include "table/pod_terms.h"
@@ -136,19 +135,6 @@ void PodTable::RefreshRow(NodeRow row) {
   const bool same_scopes = before != nullptr && AreInSameScopes(*before, *known.spec);
   if (!same_scopes) Flip(slot, known.spec.get());
   Replace(slot, same, node.pods());
-}
-
-void PodTable::PrefetchAhead(NodeRow row, int step) const {
-  if (step == 0) {
-    Prefetch(&slots_.slot_of_row[row]);
-    return;
-  }
-  const NodePods& known = pods_[slots_.slot_of_row[row]];
-  if (step == 1) {
-    Prefetch(&known);
-  } else {
-    Prefetch(known.pods.data() + known.pods.size());
-  }
 }
 
 // The object of the slot's node is `node` now; null if it is gone. Its pods leave the counts of the

@@ -66,11 +66,6 @@ TEST(BestRow, IsTheFirstOfTheBest) {
       best.Update(row, by_value);
     }
     ASSERT_EQ(best.best(), FirstOfTheBest(values)) << step;
-    if (size() == 0) continue;
-    const NodeRow but = below(3) == 0 ? below(size()) : std::max(best.best(), 0);
-    std::vector<int> others = values;
-    others[but] = kInfeasible;
-    ASSERT_EQ(best.BestExcept(but, by_value), FirstOfTheBest(others)) << step;
   }
 }
 

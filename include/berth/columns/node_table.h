@@ -193,11 +193,6 @@ class NodeTable {
 
   class RowFinder;
 
-  // Prefetches what there is of a row, in kPrefetchSteps steps with other work between them: each
-  // needs what those before it have fetched. A hint: any row will do.
-  static constexpr int kPrefetchSteps = 3;
-  void PrefetchAhead(NodeRow row, int step) const;
-
   void Move(RowMove move, absl::Span<const NodeInfo* const> came);
   void AddRow(NodeRow row);
   // What is kept by slot of labels follows.

@@ -99,8 +99,6 @@ class PodTable {
   void Move(const RowMove& move);
   // Pods came to the node of `row`, or went, or its object is another one.
   void RefreshRow(NodeRow row);
-  // As NodeTable::PrefetchAhead().
-  void PrefetchAhead(NodeRow row, int step) const;
 
   using PodPtr = std::shared_ptr<const PodInfo>;
   // As of the last refresh.

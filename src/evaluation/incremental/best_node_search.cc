@@ -45,24 +45,23 @@ bool BestNodeSearch::Find(const EvaluationRequest& request, CycleState& state, S
   const bool all_filtered =
       !TakesPart(framework.plugins().filter, ~scores.filters() & ~state.skips().filter);
   const Search in = {request, framework, *request.pod, request.nodes, state, scores, all_filtered};
-  Choice choice;
-  if (!Choose(in, choice) || choice.row < 0) return false;
+  NodeRow chosen = -1;
+  if (!Choose(in, chosen) || chosen < 0) return false;
   // The plugins of the cache, then the others.
-  if (!scores.Confirm(choice.row, in.pod).ok()) return false;
+  if (!scores.Confirm(chosen, in.pod).ok()) return false;
   if (!framework.nomination_filter()
-           .RunFilterWithNominatedPods(state, in.pod, in.nodes.node(choice.row))
+           .RunFilterWithNominatedPods(state, in.pod, in.nodes.node(chosen))
            .ok()) {
     return false;
   }
-  evaluation.best = choice.row;
-  evaluation.runner_up = choice.runner_up;
+  evaluation.best = chosen;
   return true;
 }
 
 // False if a plugin fails.
-bool BestNodeSearch::Choose(const Search& in, Choice& choice) {
+bool BestNodeSearch::Choose(const Search& in, NodeRow& chosen) {
   ScoreCache& scores = in.scores;
-  if (scores.feasible_count() <= 1) return ChooseByRow(in, choice);
+  if (scores.feasible_count() <= 1) return ChooseByRow(in, chosen);
   const PluginMask others = ~scores.plugins();
   std::vector<DomainSum> sums;
   const bool by_domains =
@@ -80,14 +79,14 @@ bool BestNodeSearch::Choose(const Search& in, Choice& choice) {
         TakesPart(in.framework.plugins().score, others & ~in.state.skips().score));
   }
   const auto choose_best = [&](int tries) {
-    return asks_now && !scores.others_score() && ChooseBest(in, tries, choice);
+    return asks_now && !scores.others_score() && ChooseBest(in, tries, chosen);
   };
   const bool by_class = by_domains && !OthersDependOnObjects(in.framework, in.state, scores);
   if (choose_best(by_class ? kFewTries : kMostTries)) return true;
-  if (by_class && (ChooseByClass(in, std::move(sums), choice) || choose_best(kMostTries))) {
+  if (by_class && (ChooseByClass(in, std::move(sums), chosen) || choose_best(kMostTries))) {
     return true;
   }
-  return ChooseByRow(in, choice);
+  return ChooseByRow(in, chosen);
 }
 
 // Filters that depend on cluster objects filtered many rows: their verdicts are cached for pods of
@@ -101,7 +100,7 @@ void BestNodeSearch::CacheObjectFilters(const Search& in) {
 // --- 1. The best row that other plugins accept ---------------------------------------------------
 
 // False if it was not found.
-bool BestNodeSearch::ChooseBest(const Search& in, int tries, Choice& choice) {
+bool BestNodeSearch::ChooseBest(const Search& in, int tries, NodeRow& chosen) {
   NodeRow row = in.scores.best();
   if (!in.all_filtered) {
     if (!in.scores.totals_hold_for_any_subset()) return false;
@@ -117,8 +116,7 @@ bool BestNodeSearch::ChooseBest(const Search& in, int tries, Choice& choice) {
         tries);
   }
   if (row < 0) return false;
-  choice = {row, in.scores.BestExcept(row)};
-  in.scores.PrefetchRow(choice.runner_up);
+  chosen = row;
   return true;
 }
 
@@ -126,7 +124,7 @@ bool BestNodeSearch::ChooseBest(const Search& in, int tries, Choice& choice) {
 
 // `sums` are what the plugins that score depend on. False if that is not known of all plugins, or
 // there are no classes.
-bool BestNodeSearch::ChooseByClass(const Search& in, std::vector<DomainSum> sums, Choice& choice) {
+bool BestNodeSearch::ChooseByClass(const Search& in, std::vector<DomainSum> sums, NodeRow& chosen) {
   ScoreCache& scores = in.scores;
   if (scores.read_all_rows()) return false;  // one pass over all rows in a cycle is enough
   DependenciesBeyondNode beyond_node;
@@ -149,7 +147,7 @@ bool BestNodeSearch::ChooseByClass(const Search& in, std::vector<DomainSum> sums
   });
   const EquivalentNodes feasible = classes->rows();
   if (feasible.rows.empty() || (feasible.rows.size() == 1 && feasible.count(0) == 1)) {
-    choice = {feasible.rows.empty() ? -1 : feasible.rows.front()};
+    chosen = feasible.rows.empty() ? -1 : feasible.rows.front();
     return true;
   }
   // The totals were normalised over more rows than are feasible.
@@ -161,9 +159,7 @@ bool BestNodeSearch::ChooseByClass(const Search& in, std::vector<DomainSum> sums
                            (totals_[i] == totals_[best] && feasible.rows[i] < feasible.rows[best]);
     if (is_better) best = i;
   }
-  choice.row = feasible.rows[best];
-  choice.runner_up = classes->PrefetchRunnerUp(choice.row);
-  scores.PrefetchRow(choice.runner_up);
+  chosen = feasible.rows[best];
   return true;
 }
 
@@ -188,7 +184,7 @@ bool BestNodeSearch::ScoreClasses(const Search& in, const EquivalentNodes& feasi
 // --- 3. Every feasible row -----------------------------------------------------------------------
 
 // False if a plugin fails.
-bool BestNodeSearch::ChooseByRow(const Search& in, Choice& choice) {
+bool BestNodeSearch::ChooseByRow(const Search& in, NodeRow& chosen) {
   ScoreCache& scores = in.scores;
   absl::Span<const NodeRow> feasible = scores.feasible();
   if (!in.all_filtered && !feasible.empty()) {
@@ -196,7 +192,7 @@ bool BestNodeSearch::ChooseByRow(const Search& in, Choice& choice) {
     feasible = feasible_;
   }
   if (feasible.size() <= 1) {
-    choice = {feasible.empty() ? -1 : feasible.front()};
+    chosen = feasible.empty() ? -1 : feasible.front();
     return true;
   }
   const PluginMask others = ~scores.plugins();
@@ -206,7 +202,7 @@ bool BestNodeSearch::ChooseByRow(const Search& in, Choice& choice) {
       TakesPart(in.framework.plugins().score, others & ~in.state.skips().score));
   const bool all = static_cast<int>(feasible.size()) == scores.feasible_count();
   if (all && !scores.others_score()) {
-    choice = {scores.best()};
+    chosen = scores.best();
     return true;
   }
   totals_.resize(feasible.size());
@@ -218,7 +214,7 @@ bool BestNodeSearch::ChooseByRow(const Search& in, Choice& choice) {
     return false;
   }
   for (size_t i = 0; i < feasible.size(); ++i) totals_[i] += other_totals_[i];
-  choice = {feasible[absl::c_max_element(totals_) - totals_.begin()]};
+  chosen = feasible[absl::c_max_element(totals_) - totals_.begin()];
   return true;
 }
 

@@ -26,7 +26,7 @@ class BestNodeSearch {
  public:
   explicit BestNodeSearch(EvaluationCaches& caches) : caches_(caches) {}
 
-  // Sets `best` and `runner_up` of `evaluation`. `state` has PreFilter of the plugins that are not
+  // Sets `best` of `evaluation`. `state` has PreFilter of the plugins that are not
   // scores.NeedNoPreFilter(); `scores` are refreshed. False if no node is feasible, or a plugin
   // failed, or the per-node Filter rejects the node: then nothing is decided.
   bool Find(const EvaluationRequest& request, CycleState& state, ScoreCache& scores,
@@ -43,16 +43,11 @@ class BestNodeSearch {
     ScoreCache& scores;
     bool all_filtered;  // no other plugin filters
   };
-  struct Choice {
-    NodeRow row = -1;  // -1: no node is feasible
-    NodeRow runner_up = -1;
-  };
-
-  bool Choose(const Search& in, Choice& choice);
-  bool ChooseBest(const Search& in, int tries, Choice& choice);
-  bool ChooseByClass(const Search& in, std::vector<DomainSum> sums, Choice& choice);
+  bool Choose(const Search& in, NodeRow& chosen);
+  bool ChooseBest(const Search& in, int tries, NodeRow& chosen);
+  bool ChooseByClass(const Search& in, std::vector<DomainSum> sums, NodeRow& chosen);
   bool ScoreClasses(const Search& in, const EquivalentNodes& feasible);
-  bool ChooseByRow(const Search& in, Choice& choice);
+  bool ChooseByRow(const Search& in, NodeRow& chosen);
   Status FilterRows(const Search& in);
   void CacheObjectFilters(const Search& in);
 

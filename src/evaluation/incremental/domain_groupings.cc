@@ -7,7 +7,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/types/span.h"
-#include "api/prefetch.h"
 
 namespace berth {
 namespace {
@@ -199,10 +198,6 @@ const DomainGroupings::DomainCells* DomainGroupings::FindDomains(const LabelColu
     return sum.column == &column && sum.grouping == Grouping::kBySumOfCells;
   });
   return tracked == tracked_.end() ? nullptr : &tracked->cells;
-}
-
-void DomainGroupings::Prefetch(NodeRow row) const {
-  for (const TrackedSum& tracked : tracked_) berth::Prefetch(&tracked.column->indexes()[row]);
 }
 
 }  // namespace berth

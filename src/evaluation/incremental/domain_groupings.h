@@ -66,9 +66,6 @@ class DomainGroupings {
   };
   const DomainCells* FindDomains(const LabelColumn& column) const;
 
-  // Prefetches the domains of the row.
-  void Prefetch(NodeRow row) const;
-
  private:
   // One of the sums, as of the last calls.
   struct TrackedSum {

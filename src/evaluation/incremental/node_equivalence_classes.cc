@@ -8,7 +8,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/types/span.h"
-#include "api/prefetch.h"
 
 namespace berth {
 namespace {
@@ -220,16 +219,6 @@ void NodeEquivalenceClasses::List(const ScoreCache& scores,
       list(i, cells_[i], IsInCell(scores, i));
     }
   }
-}
-
-NodeRow NodeEquivalenceClasses::PrefetchRunnerUp(NodeRow row) const {
-  const Cell& cell = cells_[cell_of_row_[row]];
-  Prefetch(&cell);
-  const NodeRow next = (has_classes() ? classes_[cell.of_class].heap : cell.heap).RunnerUp().row;
-  if (next < 0) return next;
-  Prefetch(&cell_of_row_[next]);
-  groupings_.Prefetch(next);
-  return next;
 }
 
 std::optional<int> NodeEquivalenceClasses::CountDomains(

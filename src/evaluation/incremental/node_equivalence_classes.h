@@ -48,9 +48,6 @@ class NodeEquivalenceClasses final : public EquivalentNodes::Domains {
   // how many rows the class has.
   EquivalentNodes rows() const { return {best_, counts_, this}; }
   bool some_rejected() const { return some_rejected_; }
-  // A pod goes to `row`. Prefetches what is kept of it and of the row where the next pod of the
-  // class will probably go, and returns that row; -1 if there is none.
-  NodeRow PrefetchRunnerUp(NodeRow row) const;
   // Knows topologies whose domains are in cells.
   std::optional<int> CountDomains(const LabelColumn& column,
                                   absl::FunctionRef<bool(NodeRow)> takes) const override;

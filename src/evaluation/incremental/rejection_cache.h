@@ -88,15 +88,13 @@ class RejectionCache {
 };
 
 // The statuses that are cached. Valid until the next Refresh().
-class CachedStatuses final : public StatusColumns {
+class CachedStatuses final : public NodeStatuses {
  public:
   explicit CachedStatuses(const RejectionCache& cache) : cache_(cache) {}
 
   Code code(NodeRow row) const override { return cache_.verdicts().code(row); }
-  absl::Span<const Code> codes() const override { return cache_.verdicts().codes(); }
   Status status(NodeRow row) const override { return cache_.counts().status(row); }
   Symbol rejecting_plugin(NodeRow row) const override { return cache_.counts().plugin(row); }
-  absl::Span<const uint8_t> rejectors() const override { return cache_.verdicts().rejectors(); }
   std::vector<NodeRow> RowsWith(Code code) const override;
   int CountWith(Code code) const override { return cache_.counts().CountWith(code); }
 

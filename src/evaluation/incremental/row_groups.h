@@ -52,11 +52,6 @@ class ScoredRowHeap {
     }
     return heap_.front();
   }
-  // Which is the best one when that is gone, perhaps.
-  ScoredRow RunnerUp() const {
-    if (heap_.size() < 2) return {};
-    return heap_.size() == 2 || heap_[2] < heap_[1] ? heap_[1] : heap_[2];
-  }
 
  private:
   static constexpr size_t kFew = 64;

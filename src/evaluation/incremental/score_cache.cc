@@ -7,7 +7,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/cleanup/cleanup.h"
-#include "api/prefetch.h"
 #include "berth/check.h"
 #include "evaluation/diagnosis.h"
 #include "framework/nominated_rows.h"
@@ -295,7 +294,5 @@ void ScoreCache::NoteAllChanged() {
   changes_.Restart();
   read_all_rows_ = true;
 }
-
-void ScoreCache::PrefetchRow(NodeRow row) const { columns_.PrefetchRow(row); }
 
 }  // namespace berth

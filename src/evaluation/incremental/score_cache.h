@@ -94,10 +94,6 @@ class ScoreCache {
   int64_t total(NodeRow row) const { return columns_.total(row); }
   // The best of feasible(), or -1.
   NodeRow best() const { return scored_ ? columns_.best() : -1; }
-  // Prefetches what is kept of that row. A hint: any number is allowed.
-  void PrefetchRow(NodeRow row) const;
-  // The best of feasible() but for `row`, or -1.
-  NodeRow BestExcept(NodeRow row) const { return columns_.BestExcept(row); }
   // Whether other plugins scored the last pod of this class.
   bool others_score() const { return others_score_; }
   void set_others_score(bool others_score) { others_score_ = others_score; }

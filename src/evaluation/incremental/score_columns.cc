@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "api/prefetch.h"
 #include "table/row_move.h"
 
 namespace berth {
@@ -293,19 +292,6 @@ Status ScoreColumns::AddNormalized(const Column& column, std::vector<NodeRow>& r
 
 void ScoreColumns::Sort(NodeRow first) {
   best_.Build(static_cast<int>(totals_.size()), ByTotal(totals_), first);
-}
-
-void ScoreColumns::PrefetchRow(NodeRow row) const {
-  if (row < 0 || row >= static_cast<NodeRow>(totals_.size())) return;
-  Prefetch(&totals_[row]);
-  Prefetch(&plain_totals_[row]);
-  for (const Column& column : normalized_) {
-    if (!column.raw.empty()) Prefetch(&column.raw[row]);
-  }
-}
-
-NodeRow ScoreColumns::BestExcept(NodeRow row) const {
-  return best_.BestExcept(row, ByTotal(totals_));
 }
 
 NodeRow ScoreColumns::BestAccepted(absl::FunctionRef<bool(NodeRow)> accepts, int most) {

@@ -89,10 +89,7 @@ class ScoreColumns {
   // The totals of some of the feasible rows, normalised over these.
   Status TotalsOf(absl::Span<const NodeRow> rows, absl::Span<int64_t> totals) const;
   NodeRow best() const { return best_.best(); }
-  NodeRow BestExcept(NodeRow row) const;
   NodeRow BestAccepted(absl::FunctionRef<bool(NodeRow)> accepts, int most);
-  // A hint: any number is allowed.
-  void PrefetchRow(NodeRow row) const;
 
  private:
   struct Scorer {
