@@ -103,11 +103,11 @@ int CountNodes(const EquivalentNodes& feasible, const SpreadScoreState& s) {
 // matching pod, or each at most one and none allowed before it counts; those with a pod get
 // nothing then if there are others.
 bool WeighsNothing(const SpreadScoreState& s) {
-  if (s.shares.size() != 1 || s.ignores_some || !s.shares.front().by_host) return false;
-  const SpreadShares& shares = s.shares.front();
+  if (s.terms.size() != 1 || s.ignores_some || !s.terms.front().by_host) return false;
+  const SpreadTerm& term = s.terms.front();
   int64_t most = 0;
-  for (const int64_t pods : shares.counts) most = std::max(most, pods);
-  return most == 0 || (most == 1 && shares.base == 0);
+  for (const int64_t pods : term.counts) most = std::max(most, pods);
+  return most == 0 || (most == 1 && term.base == 0);
 }
 
 // Scores, none of them negative, and what becomes of one of them.

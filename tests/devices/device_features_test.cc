@@ -170,7 +170,8 @@ TEST(DeviceTaintRulesTest, AreNamedWhereADeviceIsRejected) {
       ExplainDevices(request, Symbol::Intern("n0"), LabelSet());
   ASSERT_EQ(explained.size(), 1);
   ASSERT_EQ(explained[0].rejected.size(), 1);
-  EXPECT_EQ(explained[0].rejected[0].reason, "taint broken=badly:NoExecute of DeviceTaintRule rule");
+  EXPECT_EQ(explained[0].rejected[0].reason,
+            "taint broken=badly:NoExecute of DeviceTaintRule rule");
 }
 
 // --- DRADeviceBindingConditions ---

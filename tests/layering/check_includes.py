@@ -69,7 +69,7 @@ MAY_INCLUDE = {
     + ["berth/cluster_server.h", "berth/quota/", "berth/remote_plugins.h", "api/object_meta.h", "cluster/object_parts.h", "cluster/resource_claim_controller.h", "engine/",
        "quota/quotas_of_objects.h",
        "remote/wire/"],
-    "src/import/": API + ["berth/quota/quota_line.h", "api/json.h"],
+    "src/import/": API + ["berth/quota/quota_line.h", "api/duplicate_keys.h", "api/json.h"],
     "src/app/": FRONT_DOOR + ["berth/", "api/group_marks.h", "api/input_file.h", "api/json.h", "api/near_miss.h", "import/", "config/", "engine/", "cluster/", "cache/", "framework/", "process/", "quota/", "trace/"],
     "src/trace/": FRONT_DOOR + ["api/input_file.h", "berth/gpu/", "berth/simulation.h"],
     "src/simulation/": FRONT_DOOR + ["berth/in_memory_cluster.h", "berth/simulation.h", "simulation/"],
