@@ -26,32 +26,54 @@ class AwaitedVictims {
     plan->second->stands = false;
     plans_.erase(plan);
   }
-  // The pod was asked to go, for the group.
-  void Add(const std::string& group, const PodInfo& victim) {
+  // `victim` was asked to go, for the group of `preemptor`.
+  void Add(const std::string& group, const PodInfo& preemptor, const PodInfo& victim) {
     std::shared_ptr<Plan>& plan = plans_[group];
-    if (plan == nullptr) plan = std::make_shared<Plan>(Plan{group});
+    if (plan == nullptr) plan = std::make_shared<Plan>(Plan{group, std::string(preemptor.uid())});
     std::shared_ptr<Plan>& of = *of_victim_.FindOrAdd(victim.identity()).first;
     if (of != nullptr) --of->victims;
     of = plan;
     ++plan->victims;
   }
-  // It is gone, or stays after all. Returns the group if there is no use in trying it; else
-  // nothing.
-  std::string Remove(UidRef victim) {
-    std::shared_ptr<Plan>* const of = of_victim_.Find(victim);
-    if (of == nullptr) return "";
-    const std::shared_ptr<Plan> plan = std::move(*of);
-    of_victim_.Erase(victim);
-    if (--plan->victims == 0 && plan->stands) plans_.erase(plan->group);
-    return plan->stands && plan->victims > 0 ? plan->group : "";
+  struct Departure {
+    std::string in_vain_for;     // a group: there is no use in trying it
+    std::string makes_room_for;  // a pod: its group is to be tried. Hints would go by this victim
+  };
+  Departure Gone(UidRef victim) {
+    const std::shared_ptr<Plan> plan = Take(victim);
+    if (plan == nullptr || !plan->stands) return {};
+    plan->some_are_gone = true;
+    if (plan->victims > 0) return {.in_vain_for = plan->group};
+    plans_.erase(plan->group);
+    return {.makes_room_for = plan->preemptor_uid};
+  }
+  // It stays after all, and the plan falls. Returns the pod whose group is to be tried, as what has
+  // left was not put to it; else nothing.
+  std::string Stays(UidRef victim) {
+    const std::shared_ptr<Plan> plan = Take(victim);
+    if (plan == nullptr || !plan->stands) return "";
+    plan->stands = false;
+    plans_.erase(plan->group);
+    return plan->some_are_gone ? plan->preemptor_uid : "";
   }
 
  private:
   struct Plan {
-    std::string group;
+    std::string group, preemptor_uid;
     int victims = 0;  // that are still there
+    bool some_are_gone = false;
     bool stands = true;
   };
+
+  // The plan of which it is no victim any more; null if it was of none.
+  std::shared_ptr<Plan> Take(UidRef victim) {
+    std::shared_ptr<Plan>* const of = of_victim_.Find(victim);
+    if (of == nullptr) return nullptr;
+    std::shared_ptr<Plan> plan = std::move(*of);
+    of_victim_.Erase(victim);
+    --plan->victims;
+    return plan;
+  }
 
   IdentityMap<std::shared_ptr<Plan>, ByUid> of_victim_;
   absl::flat_hash_map<std::string, std::shared_ptr<Plan>> plans_;  // that stand, by group

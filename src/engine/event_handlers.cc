@@ -65,11 +65,16 @@ void EventHandlers::Handle(WatchEvent event) {
     queue_.MoveAllOnEvent(moved, change.meanwhile);
   }
   EventScope scope;
+  AwaitedVictims::Departure gone;
   if (change.type == ClusterChange::Type::kPodGone) {
-    scope.except_group = preemption_executor_.VictimGone(*change.change.old_pod->identity());
+    gone = preemption_executor_.VictimGone(*change.change.old_pod->identity());
+    scope.except_group = gone.in_vain_for;
   }
   for (const ClusterEvent& moved : change.events) {
     queue_.MoveAllOnEvent(moved, change.change, scope);
+  }
+  if (!gone.makes_room_for.empty()) {
+    queue_.Retry(gone.makes_room_for, SchedulingQueue::RetryBackoff::kUnlessIdle);
   }
   for (const std::string& group : change.redefined) queue_.GroupChanged(group);
   metrics_.EventHandled(change, begun);

@@ -60,7 +60,7 @@ void PreemptionExecutor::Execute(const AttemptResult::Plan& to_do, const std::st
     cluster_.AssumeTerminating(*victim->identity(), message, options_.clock->Now());
     // Of a gang that goes whole some may not have been in the way.
     if (!group.empty() && !cluster_.groups().GroupOfPod(victim->uid()).has_value()) {
-      awaited_.Add(group, *victim);
+      awaited_.Add(group, *preemptor, *victim);
     }
     victims.push_back({message, std::move(event)});
   }
@@ -100,7 +100,9 @@ void PreemptionExecutor::OnEvictionRefused(absl::string_view victim_uid) {
   --evicted_;
   ++refused_;
   cluster_.ForgetTerminating(victim_uid);
-  awaited_.Remove(victim_uid);
+  if (const std::string preemptor = awaited_.Stays(victim_uid); !preemptor.empty()) {
+    queue_.Retry(preemptor, SchedulingQueue::RetryBackoff::kUnlessIdle);
+  }
   // Its own binding may have failed meanwhile, and it was not queued again since it was to go.
   const std::shared_ptr<const PodInfo> pod = cluster_.FindPod(victim_uid);
   if (pod == nullptr || cluster_.cache().FindPod(victim_uid) != nullptr) return;

@@ -56,7 +56,7 @@ class PreemptionExecutor final : private Evictions::Listener {
   bool idle() const { return evictions_.idle(); }
   // See AwaitedVictims.
   void GroupTried(const std::string& group) { awaited_.Tried(group); }
-  std::string VictimGone(UidRef victim) { return awaited_.Remove(victim); }
+  AwaitedVictims::Departure VictimGone(UidRef victim) { return awaited_.Gone(victim); }
 
   int64_t evictions() const { return evicted_; }          // victims asked to go
   int64_t eviction_failures() const { return refused_; }  // victims that the cluster did not let go
