@@ -132,7 +132,8 @@ TEST_F(Options, TheClusterIsAskedForTheKindsThatEnabledPluginsLookAt) {
        {Kind::kPodGroup, Kind::kVolcanoPodGroup, Kind::kKubernetesPodGroup,
         Kind::kCompositePodGroup, Kind::kAlphaWorkload, Kind::kPriorityClass}},
       {"CapacityScheduling",
-       {Kind::kElasticQuota, Kind::kClusterQuota, Kind::kNamespace, Kind::kPodDisruptionBudget}},
+       {Kind::kElasticQuota, Kind::kClusterQuota, Kind::kNamespace, Kind::kPodDisruptionBudget,
+        Kind::kResourceClaim, Kind::kResourceSlice, Kind::kDeviceClass}},
       {"PreemptionToleration", {Kind::kPriorityClass, Kind::kPodDisruptionBudget}},
       {"GpuPacking", {Kind::kDevice}},
   };

@@ -101,9 +101,11 @@ TEST(QuotaDevicesTest, WhatAClassCountsAs) {
   EXPECT_EQ(milli("{name: own}", "{extendedResourceName: nvidia.com/gpu}"), 1000);
   EXPECT_EQ(milli("{name: own}", "{extendedResourceName: vendor.com/nic}"), 0);
   EXPECT_EQ(milli("{name: s, annotations: {scheduling.berth.dev/gpu-milli: '143'}}"), 143);
-  EXPECT_EQ(
-      milli("{name: gpu.nvidia.com, annotations: {scheduling.berth.dev/gpu-milli: nonsense}}"),
-      1000);
+  api::DeviceClass unreadable;
+  unreadable.mutable_metadata()->set_name("gpu.nvidia.com");
+  (*unreadable.mutable_metadata()->mutable_annotations())["scheduling.berth.dev/gpu-milli"] =
+      "nonsense";
+  EXPECT_EQ(GpuMilliOf(unreadable), 1000);
 }
 
 TEST(QuotaDevicesTest, AClaimIsChargedByTheNodeUntilItHasDevices) {

@@ -231,7 +231,8 @@ metadata:
   annotations:
     quota.scheduling.koordinator.sh/namespaces: '{'
 spec:
-  max: {cpu: -1}
+  max: {cpu: 1}
+  min: {cpu: 2}
 )",
                                             "q.yaml");
   EXPECT_TRUE(manifests.problems.empty()) << manifests.problems.ToString();
@@ -244,7 +245,7 @@ spec:
         "q.yaml:13:5: warning: ClusterQuota a: spec.max[pods]: 1.5 is finer",
         "q.yaml:14:3: error: ClusterQuota a: spec.order: \"Best\"",
         "q.yaml:22:5: error: ElasticQuota default/e: quota.scheduling.koordinator.sh/namespaces",
-        "q.yaml:24:9: error: ElasticQuota default/e: spec.max[cpu]: is negative"}) {
+        "q.yaml:25:9: error: ElasticQuota default/e: spec.min[cpu] is 2, more than spec.max, 1"}) {
     EXPECT_THAT(text, HasSubstr(std::string(expected)));
   }
 }
