@@ -83,6 +83,7 @@ Status DynamicResources::PreEnqueue(const PodInfo& pod) {
 Status DynamicResources::PreFilter(CycleState& state, const PodInfo& pod, const NodeTable&,
                                    PreFilterResult&) {
   state.Delete(kClaimsState);
+  if (!reader_.MayUseDevices(pod)) return Status::Skip();
   auto of_pod = std::make_shared<ClaimsOfPod>();
   Status read = reader_.Read(pod, *of_pod);
   if (!read.ok()) return read;
