@@ -173,7 +173,7 @@ Rejection DescribeRejection(const AttemptRequest& request, const AttemptResult& 
                               Status::Make(failure.status.code(), {failure.message})
                                   .WithPlugin(failure.status.plugin_symbol()),
                               !failure.rejecting_plugins.empty(), failure.waiting});
-    if (failure.waiting->reason == WaitingReason::kMinRuntime) {
+    if (failure.waiting != nullptr && failure.waiting->reason == WaitingReason::kMinRuntime) {
       rejection.retry_at = std::min(rejection.retry_at, failure.waiting->until);
     }
   }

@@ -231,7 +231,9 @@ void GroupReservations::ReportBlockedPods(AttemptResult& result) {
     }
     if (!failure.status.plugin().empty()) continue;
     failure.status.SetPlugin(plugin);
-    auto waiting = std::make_shared<WaitingFor>(*failure.waiting);
+    // Of members for which pods go or are moved nothing else has been found out.
+    auto waiting = failure.waiting != nullptr ? std::make_shared<WaitingFor>(*failure.waiting)
+                                              : std::make_shared<WaitingFor>();
     waiting->reason = WaitingReason::kReserved;
     waiting->plugin = std::string(plugin.view());
     waiting->detail = reservation_->Title();
