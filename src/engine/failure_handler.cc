@@ -21,10 +21,15 @@ void FailureHandler::UpdateNomination(PodFailure& failure) {
   if (!had.empty() && had != *failure.nominated_node) RequeuePodsBlockedByNomination(failure.pod);
 }
 
-// kube-scheduler v1.35 eventhandlers.go updatePodInSchedulingQueue: as if it had run there.
+// kube-scheduler v1.35 eventhandlers.go updatePodInSchedulingQueue: as if it had run there. Not for
+// its group: an attempt that nominates one member elsewhere has tried the others, and would have
+// them tried again for ever.
 void FailureHandler::RequeuePodsBlockedByNomination(const std::shared_ptr<const PodInfo>& pod) {
   queue_.MoveAllOnEvent({EventResource::AssignedPod(), action::kDelete, "AssignedPodDelete"},
-                        {.old_pod = pod}, {.highest_priority = pod->priority(), .own = false});
+                        {.old_pod = pod},
+                        {.highest_priority = pod->priority(),
+                         .own = false,
+                         .except_group = cluster_.GroupOf(*pod).value_or("")});
 }
 
 // A copy, for those who end nominations.
