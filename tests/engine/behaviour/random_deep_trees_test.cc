@@ -8,13 +8,14 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "tests/engine/gang_cluster.h"
+#include "tests/engine/tree_cluster.h"
 #include "tests/plugins/random_cluster.h"
 
 namespace berth {
@@ -137,37 +138,19 @@ struct DeepResult {
 
 DeepResult PlaceDeep(const DeepCase& made) {
   std::vector<Object> objects;
-  const auto add = [&](const std::string& yaml) {
-    objects.push_back(testing::ObjectsFromYaml(yaml).front());
-  };
   const auto composite = [&](const std::string& name, const std::string& parent, int groups,
                              bool one_block) {
-    add(absl::StrCat(
-        "apiVersion: scheduling.k8s.io/v1alpha3\nkind: CompositePodGroup\nmetadata: "
-        "{name: ",
-        name, ", namespace: default}\nspec: {",
-        parent.empty() ? "" : "parentCompositePodGroupName: " + parent + ", ",
-        "schedulingPolicy: {gang: {minGroupCount: ", groups, "}}",
-        one_block ? ", schedulingConstraints: {topology: [{key: block}]}" : "", "}\n"));
+    AddYaml(
+        absl::StrCat(
+            "apiVersion: scheduling.k8s.io/v1alpha3\nkind: CompositePodGroup\nmetadata: {name: ",
+            name, ", namespace: default}\nspec: {",
+            parent.empty() ? "" : "parentCompositePodGroupName: " + parent + ", ",
+            "schedulingPolicy: {gang: {minGroupCount: ", groups, "}}",
+            one_block ? ", schedulingConstraints: {topology: [{key: block}]}" : "", "}\n"),
+        objects);
   };
   for (size_t n = 0; n < made.nodes.size(); ++n) {
-    const DeepNode& node = made.nodes[n];
-    objects.push_back(testing::MakeNode()
-                          .Name(absl::StrCat("n", n))
-                          .Allocatable("cpu", "64")
-                          .Allocatable("nvidia.com/gpu", absl::StrCat(node.free + node.low))
-                          .Label("rack", absl::StrCat("r", node.rack))
-                          .Label("block", absl::StrCat("b", node.rack / 2))
-                          .Object());
-    for (int i = 0; i < node.low; ++i) {
-      objects.push_back(testing::MakePod()
-                            .Name(absl::StrCat("low", n, "-", i))
-                            .Namespace("default")
-                            .Request("nvidia.com/gpu", "1")
-                            .NodeName(absl::StrCat("n", n))
-                            .Phase("Running")
-                            .Object());
-    }
+    AddTreeNode(n, made.nodes[n].rack, made.nodes[n].free, made.nodes[n].low, objects);
   }
   composite("all", "", made.min_groups, false);
   for (size_t h = 0; h < made.halves.size(); ++h) {
@@ -175,44 +158,16 @@ DeepResult PlaceDeep(const DeepCase& made) {
   }
   for (size_t p = 0; p < made.parts.size(); ++p) {
     const DeepPart& part = made.parts[p];
-    add(absl::StrCat("apiVersion: scheduling.k8s.io/v1beta1\nkind: PodGroup\nmetadata: {name: p", p,
-                     ", namespace: default}\nspec: {parentCompositePodGroupName: h", part.half,
-                     ", schedulingPolicy: {gang: {minCount: ", part.members, "}}",
-                     part.one_rack ? ", schedulingConstraints: {topology: [{key: rack}]}" : "",
-                     "}\n"));
-    for (int m = 0; m < part.members; ++m) {
-      add(absl::StrCat(
-          "apiVersion: v1\nkind: Pod\nmetadata: {name: p", p, "-", m,
-          ", namespace: default}\nspec: {priority: 100, schedulingGroup: {podGroupName: p", p,
-          "}, containers: [{name: c, image: x, resources: {requests: {nvidia.com/gpu: '", part.gpus,
-          "'}}}]}\n"));
-    }
+    AddTreePart(p, absl::StrCat("h", part.half), part.members, part.one_rack,
+                std::vector<int>(part.members, part.gpus), objects);
   }
-  auto simulation = Simulation::Create({.configuration = GangConfiguration(),
-                                        .registry = &Builtins(),
-                                        .objects = std::move(objects)})
-                        .value();
-  simulation->RunUntilQuiet();
+  TreeAtRest at_rest = RunTree(std::move(objects));
   DeepResult result;
-  const auto number = [](absl::string_view text) {
-    int n = 0;
-    EXPECT_TRUE(absl::SimpleAtoi(text, &n)) << text;
-    return n;
-  };
-  for (const std::string& pod : simulation->cluster().Evictions()) {
-    const absl::string_view name = absl::string_view(pod).substr(sizeof("default/low") - 1);
-    result.evicted.push_back(number(name.substr(0, name.find('-'))));
-    absl::StrAppend(&result.text, pod, " evicted; ");
+  for (const TreeAtRest::Member& member : at_rest.placed) {
+    result.nodes_of[member.part].push_back(member.node);
   }
-  for (const auto& [pod, node] : simulation->cluster().Bindings()) {
-    const absl::string_view name = absl::string_view(pod).substr(sizeof("default/p") - 1);
-    result.nodes_of[number(name.substr(0, name.find('-')))].push_back(
-        number(absl::string_view(node).substr(1)));
-    absl::StrAppend(&result.text, pod, " on ", node, "; ");
-  }
-  for (const UnboundPod& pod : simulation->scheduler().Unbound()) {
-    absl::StrAppend(&result.text, pod.message, "; ");
-  }
+  result.evicted = std::move(at_rest.evicted);
+  result.text = std::move(at_rest.text);
   return result;
 }
 

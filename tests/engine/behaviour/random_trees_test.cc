@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -14,7 +15,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
-#include "tests/engine/gang_cluster.h"
+#include "tests/engine/tree_cluster.h"
 #include "tests/plugins/random_cluster.h"
 
 namespace berth {
@@ -97,75 +98,26 @@ struct TreeResult {
 
 TreeResult PlaceTree(const TreeCase& made) {
   std::vector<Object> objects;
-  const auto add = [&](const std::string& yaml) {
-    objects.push_back(testing::ObjectsFromYaml(yaml).front());
-  };
   for (size_t n = 0; n < made.nodes.size(); ++n) {
-    objects.push_back(
-        testing::MakeNode()
-            .Name(absl::StrCat("n", n))
-            .Allocatable("cpu", "64")
-            .Allocatable("nvidia.com/gpu", absl::StrCat(made.nodes[n].free + made.nodes[n].low))
-            .Label("rack", absl::StrCat("r", made.nodes[n].rack))
-            .Object());
-    for (int i = 0; i < made.nodes[n].low; ++i) {
-      objects.push_back(testing::MakePod()
-                            .Name(absl::StrCat("low", n, "-", i))
-                            .Namespace("default")
-                            .Request("nvidia.com/gpu", "1")
-                            .NodeName(absl::StrCat("n", n))
-                            .Phase("Running")
-                            .Object());
-    }
+    AddTreeNode(n, made.nodes[n].rack, made.nodes[n].free, made.nodes[n].low, objects);
   }
-  add(
-      absl::StrCat("apiVersion: scheduling.k8s.io/v1alpha3\nkind: CompositePodGroup\n"
-                   "metadata: {name: all, namespace: default}\n"
-                   "spec: {schedulingPolicy: {gang: {minGroupCount: ",
-                   made.min_groups, "}}}\n"));
+  AddYaml(absl::StrCat("apiVersion: scheduling.k8s.io/v1alpha3\nkind: CompositePodGroup\n"
+                       "metadata: {name: all, namespace: default}\n"
+                       "spec: {schedulingPolicy: {gang: {minGroupCount: ",
+                       made.min_groups, "}}}\n"),
+          objects);
   for (size_t p = 0; p < made.parts.size(); ++p) {
     const TreePart& part = made.parts[p];
-    add(absl::StrCat(
-        "apiVersion: scheduling.k8s.io/v1beta1\nkind: PodGroup\nmetadata: {name: p", p,
-        ", namespace: default}\nspec: {parentCompositePodGroupName: all, schedulingPolicy: "
-        "{gang: {minCount: ",
-        part.min_count, "}}",
-        part.one_rack ? ", schedulingConstraints: {topology: [{key: rack}]}" : "", "}\n"));
-    for (size_t m = 0; m < part.gpus.size(); ++m) {
-      add(absl::StrCat(
-          "apiVersion: v1\nkind: Pod\nmetadata: {name: p", p, "-", m,
-          ", namespace: default}\nspec: {priority: 100, schedulingGroup: {podGroupName: p", p,
-          "}, containers: [{name: c, image: x, resources: {requests: {nvidia.com/gpu: '",
-          part.gpus[m], "'}}}]}\n"));
-    }
+    AddTreePart(p, "all", part.min_count, part.one_rack, part.gpus, objects);
   }
-  auto simulation = Simulation::Create({.configuration = GangConfiguration(),
-                                        .registry = &Builtins(),
-                                        .objects = std::move(objects)})
-                        .value();
-  simulation->RunUntilQuiet();
+  TreeAtRest at_rest = RunTree(std::move(objects));
   TreeResult result;
-  const auto number = [](absl::string_view text) {
-    int n = 0;
-    EXPECT_TRUE(absl::SimpleAtoi(text, &n)) << text;
-    return n;
-  };
-  for (const std::string& pod : simulation->cluster().Evictions()) {
-    const absl::string_view name = absl::string_view(pod).substr(sizeof("default/low") - 1);
-    result.evicted.push_back(number(name.substr(0, name.find('-'))));
-    absl::StrAppend(&result.text, pod, " evicted; ");
+  for (const TreeAtRest::Member& member : at_rest.placed) {
+    result.nodes_of[member.part].push_back(member.node);
+    result.used[member.node] += made.parts[member.part].gpus[member.number];
   }
-  for (const auto& [pod, node] : simulation->cluster().Bindings()) {
-    const absl::string_view name = absl::string_view(pod).substr(sizeof("default/p") - 1);
-    const int part = number(name.substr(0, name.find('-')));
-    const int on = number(absl::string_view(node).substr(1));
-    result.nodes_of[part].push_back(on);
-    result.used[on] += made.parts[part].gpus[number(name.substr(name.find('-') + 1))];
-    absl::StrAppend(&result.text, pod, " on ", node, "; ");
-  }
-  for (const UnboundPod& pod : simulation->scheduler().Unbound()) {
-    absl::StrAppend(&result.text, pod.message, "; ");
-  }
+  result.evicted = std::move(at_rest.evicted);
+  result.text = std::move(at_rest.text);
   return result;
 }
 
