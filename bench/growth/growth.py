@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs `berth simulate` on clusters of which one thing is twice as many, and prints what that costs.
 
-    growth.py [SERIES...] [--bin FOLDER] [--times N] [--limit RATIO] [--keep FOLDER]
+    growth.py [SERIES...] [--bin FOLDER] [--times N] [--repeat K] [--limit RATIO] [--keep FOLDER]
     growth.py --count [SERIES...]
     growth.py --list
 
 A row a series: seconds of CPU in user mode and peak memory of the whole command at n and at 2n, and their ratios.
+Each is run K times in turn, and the least counts: what else the machine does can only add to a run.
 Exit status 1 if a ratio is above the limit. --times 4 multiplies every n, for looking further out.
 
 --count counts instructions (callgrind's) instead, of a twentieth of every n: slower a run, but other work on the machine
@@ -61,11 +62,28 @@ def count(berth, config, cluster):
     return int(collected[1])
 
 
-def measure(name, n, args, how):
-    series = SERIES[name]
-    cluster = os.path.join(args.folder, f"{name}-{n}.jsonl")
-    write(series.objects(n), cluster)
-    result = how(os.path.join(args.bin, "berth"), series.config, cluster)
+def written(name, n, args):
+    """Path of the cluster of this series in which n of its thing are."""
+    path = os.path.join(args.folder, f"{name}-{n}.jsonl")
+    write(SERIES[name].objects(n), path)
+    return path
+
+
+def least_of_runs(name, sizes, args):
+    """Of each size, the least CPU seconds and peak MiB of its runs."""
+    berth, config = os.path.join(args.bin, "berth"), SERIES[name].config
+    clusters = [written(name, n, args) for n in sizes]
+    rounds = [[run(berth, config, cluster) for cluster in clusters] for _ in range(args.repeat)]
+    if not args.keep:
+        for cluster in clusters:
+            os.remove(cluster)
+    return [tuple(map(min, zip(*runs))) for runs in zip(*rounds)]
+
+
+def counted(name, n, args):
+    """Instructions of one run."""
+    cluster = written(name, n, args)
+    result = count(os.path.join(args.bin, "berth"), SERIES[name].config, cluster)
     if not args.keep:
         os.remove(cluster)
     return result
@@ -77,7 +95,7 @@ def grow(names, args):
     print("| series | n | s at n | at 2n | ratio | MiB at n | at 2n | ratio |\n|---|" + "---:|" * 7, flush=True)
     for name in names:
         n = int(SERIES[name].n * args.times)
-        small, large = (measure(name, size, args, run) for size in (n, 2 * n))
+        small, large = least_of_runs(name, (n, 2 * n), args)
         ratios = [b / max(a, least) for a, b, least in zip(small, large, (LEAST_SECONDS, LEAST_MIB))]
         if max(ratios) > args.limit:
             worse.append(name)
@@ -96,12 +114,12 @@ def grow_counted(names, args):
         berth = os.path.join(args.bin, "berth")
         of_least = dict(zip(configs, pool.map(lambda config: count(berth, config, least), configs, chunksize=1)))
         runs = [(name, size) for name in names for size in (sizes[name], 2 * sizes[name])]
-        counted = dict(zip(runs, pool.map(lambda each: measure(*each, args, count), runs, chunksize=1)))
+        instructions = dict(zip(runs, pool.map(lambda each: counted(*each, args), runs, chunksize=1)))
     worse = []
     print("| series | n | million instructions at n | at 2n | ratio |\n|---|" + "---:|" * 4)
     for name in names:
         n = sizes[name]
-        small, large = (counted[name, size] - of_least[SERIES[name].config] for size in (n, 2 * n))
+        small, large = (instructions[name, size] - of_least[SERIES[name].config] for size in (n, 2 * n))
         ratio = large / max(small, LEAST_INSTRUCTIONS)
         if ratio > args.limit:
             worse.append(name)
@@ -116,6 +134,7 @@ def main():
     parser.add_argument("--count", action="store_true", help="instructions of small clusters")
     parser.add_argument("--bin", default=os.path.join(TOP, "build", "bench"), help="folder of berth")
     parser.add_argument("--times", type=float, default=1)
+    parser.add_argument("--repeat", type=int, default=3, help="runs of each size")
     parser.add_argument("--limit", type=float, default=2.5)
     parser.add_argument("--keep", metavar="FOLDER", help="leaves the clusters there")
     args = parser.parse_args()
