@@ -191,12 +191,13 @@ Status NodeResourcesFit::FilterNodes(const CycleState& state, const PodInfo&,
   const absl::StatusOr<const FitState*> read = state.Read(kFitState);
   if (!read.ok()) return Status::Error(read.status());
   const FitState* const fit = *read;
-  // So many requests get no columns: there may be one of each for every node. Nor where
-  // devices may stand for one: such pods are mostly few.
-  const bool too_many = fit->requests.size() > kMostColumns || !fit->backed.empty();
+  // So many requests get no columns, nor do so few nodes: there may be one of each for every node.
+  // Nor where devices may stand for one: such pods are mostly few.
+  const bool one_by_one = fit->requests.size() > kMostColumns ||
+                          verdicts.candidates().size() < kFewRows || !fit->backed.empty();
   absl::InlinedVector<Columns, 4> columns;
   for (const auto& [resource, amount] : fit->requests) {
-    if (too_many) break;
+    if (one_by_one) break;
     columns.push_back(
         {amount, nodes.allocatable(resource).data(), nodes.requested(resource).data()});
   }
@@ -218,8 +219,8 @@ Status NodeResourcesFit::FilterNodes(const CycleState& state, const PodInfo&,
   uint64_t lacks[kRowBlock];
   ForEachBlock(verdicts.candidates(), [&](absl::Span<const NodeRow> rows) {
     const RowBlock block(rows);
-    const Found found =
-        too_many ? Found::kDoubtful : FindShortages(columns, pod_count, allowed_pods, block, lacks);
+    const Found found = one_by_one ? Found::kDoubtful
+                                   : FindShortages(columns, pod_count, allowed_pods, block, lacks);
     if (found == Found::kNothing) return;
     if (found == Found::kShortages && lacks[0] != 0 && AllAreOccupied(columns, block, lacks)) {
       const uint8_t reason_id = reason_id_of(lacks[0]);
@@ -238,6 +239,21 @@ Status NodeResourcesFit::FilterNodes(const CycleState& state, const PodInfo&,
     }
   });
   return Status::Success();
+}
+
+bool NodeResourcesFit::SelectRows(const CycleState& state, const PodInfo&, const NodeTable& nodes,
+                                  int most, std::vector<NodeRow>& rows) {
+  const FitState* const fit = state.Find(kFitState);
+  if (fit == nullptr || !fit->backed.empty()) return false;
+  bool found = false;
+  std::vector<NodeRow> with_room;
+  for (const auto& [resource, amount] : fit->requests) {
+    if (amount <= 0 || !nodes.SelectRowsWithRoom(resource, amount, most, with_room)) continue;
+    rows.swap(with_room);
+    found = true;
+    most = static_cast<int>(rows.size());
+  }
+  return found;
 }
 
 NeededResources NodeResourcesFit::ResourcesNeededBy(const CycleState& state, const PodInfo&) const {

@@ -20,6 +20,7 @@
 #include "berth/framework/prefilter.h"
 #include "berth/framework/score.h"
 #include "berth/incremental/resource_filter.h"
+#include "berth/incremental/selective_filter.h"
 #include "berth/incremental/sign.h"
 #include "plugins/node_resources/node_resources_fit_args.h"
 #include "plugins/node_resources/resource_scorer.h"
@@ -35,6 +36,7 @@ class NodeResourcesFit final : public Plugin,
                                public ScorePlugin,
                                public EnqueueExtensions,
                                public ResourceFilter,
+                               public SelectiveFilter,
                                public SignPlugin,
                                public WaitingExplainer {
  public:
@@ -49,6 +51,9 @@ class NodeResourcesFit final : public Plugin,
   Status Filter(const CycleState& state, const PodInfo& pod, const NodeInfo& node) const override;
   Status FilterNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                      NodeVerdicts& verdicts) const override;
+  // The nodes with room for the request for which the fewest have.
+  bool SelectRows(const CycleState& state, const PodInfo& pod, const NodeTable& nodes, int most,
+                  std::vector<NodeRow>& rows) override;
   NeededResources ResourcesNeededBy(const CycleState& state, const PodInfo& pod) const override;
 
   // Always Success: there for configurations that enable it.

@@ -15,6 +15,7 @@
 #include "table/mutable_dictionary_column.h"
 #include "table/rare_amounts.h"
 #include "table/row_move.h"
+#include "table/select_rows.h"
 #include "table/table_journal.h"
 #include "table/unique_id.h"
 
@@ -173,6 +174,21 @@ bool NodeTable::SelectRows(Symbol key, absl::Span<const Symbol> values, int most
   std::sort(indexes.begin(), indexes.end());
   indexes.erase(std::unique(indexes.begin(), indexes.end()), indexes.end());
   return column.SelectRows(indexes, most, rows);
+}
+
+bool NodeTable::SelectRowsWithRoom(ResourceId resource, int64_t amount, int most,
+                                   std::vector<NodeRow>& rows) const {
+  rows.clear();
+  if (resource < kCommonResources) {
+    return AppendRowsWithRoom(allocatable(resource), requested(resource), amount, most, rows);
+  }
+  if (rare_allocatable_->PlacesWith(resource) > static_cast<size_t>(most)) return false;
+  rare_allocatable_->ForEach(resource, [&](int slot, int64_t allocatable) {
+    const NodeRow row = row_of_slot_[slot];
+    if (nodes_[row]->requested().Get(resource) <= allocatable - amount) rows.push_back(row);
+  });
+  std::sort(rows.begin(), rows.end());
+  return true;
 }
 
 void NodeTable::FillLabelColumn(MutableDictionaryColumn<LabelValue>& column, Symbol key) const {

@@ -55,6 +55,11 @@ class RareAmounts {
   // How many amounts there are.
   size_t size() const { return size_; }
   bool Has(ResourceId id) const { return of_.contains(id); }
+  // In how many places there is any of the resource.
+  size_t PlacesWith(ResourceId id) const {
+    const auto of = of_.find(id);
+    return of == of_.end() ? 0 : of->second.size();
+  }
   // Calls visit(place, amount) for each amount of the resource, none of which is 0. In no order.
   template <class Visit>
   void ForEach(ResourceId id, Visit visit) const {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of a dictionary column that have one of some values.
+// The rows of a dictionary column that have one of some values, and those with room.
+#include "table/select_rows.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +22,29 @@ BERTH_VECTOR_CLONES uint32_t CountOf(uint32_t value, const uint32_t* indexes, si
   return count;
 }
 
+BERTH_VECTOR_CLONES int CountWithRoom(const int64_t* allocatable, const int64_t* requested,
+                                      int64_t amount, size_t size) {
+  int count = 0;
+  for (size_t i = 0; i < size; ++i) count += requested[i] <= allocatable[i] - amount ? 1 : 0;
+  return count;
+}
+
 }  // namespace
+
+bool AppendRowsWithRoom(absl::Span<const int64_t> allocatable, absl::Span<const int64_t> requested,
+                        int64_t amount, int most, std::vector<NodeRow>& rows) {
+  for (size_t begin = 0; begin < allocatable.size(); begin += kBlock) {
+    const size_t end = std::min(begin + kBlock, allocatable.size());
+    const int count =
+        CountWithRoom(allocatable.data() + begin, requested.data() + begin, amount, end - begin);
+    if (count == 0) continue;
+    if (static_cast<int>(rows.size()) + count > most) return false;
+    for (size_t row = begin; row < end; ++row) {
+      if (requested[row] <= allocatable[row] - amount) rows.push_back(static_cast<NodeRow>(row));
+    }
+  }
+  return true;
+}
 
 void AppendRowsOf(absl::Span<const uint32_t> values, absl::Span<const uint32_t> indexes,
                   size_t value_count, std::vector<NodeRow>& rows) {

@@ -219,6 +219,21 @@ void ExpectSelected(const NodeTable& table, const std::vector<NodeInfo*>& nodes,
   EXPECT_EQ(selected, expected) << key.view();
 }
 
+// The rows with room for `amount`, or none if more than `most` nodes have any of the resource.
+void ExpectSelectedWithRoom(const NodeTable& table, ResourceId id, int64_t amount, int most) {
+  std::vector<NodeRow> expected, selected;
+  int offering = 0;
+  for (NodeRow row = 0; row < table.size(); ++row) {
+    const NodeInfo& node = table.node(row);
+    offering += node.allocatable().Get(id) > 0 ? 1 : 0;
+    if (node.allocatable().Get(id) - node.requested().Get(id) >= amount) expected.push_back(row);
+  }
+  const bool selects = table.SelectRowsWithRoom(id, amount, most, selected);
+  if (offering <= most) EXPECT_TRUE(selects) << ResourceName(id);
+  if (static_cast<int>(expected.size()) > most) EXPECT_FALSE(selects) << ResourceName(id);
+  if (selects) EXPECT_EQ(selected, expected) << ResourceName(id);
+}
+
 // The table says of every row what its NodeInfo says.
 void ExpectInStep(const NodeTable& table, const std::vector<NodeInfo*>& nodes) {
   ASSERT_EQ(table.size(), static_cast<int>(nodes.size()));
@@ -247,6 +262,11 @@ void ExpectInStep(const NodeTable& table, const std::vector<NodeInfo*>& nodes) {
     for (const Symbol key : RareLabels()) {  // those that are there
       const LabelColumn* const column = table.FindLabelColumn(key, 0);
       if (column != nullptr) ExpectColumn(*column, row, node, key);
+    }
+  }
+  for (ResourceId id = 0; id < ResourceCount(); ++id) {
+    for (const int most : {0, 2, table.size()}) {
+      for (const int64_t amount : {1, 1000}) ExpectSelectedWithRoom(table, id, amount, most);
     }
   }
 }

@@ -117,6 +117,10 @@ class NodeTable {
   // are more than `most`; `rows` may then be anything. Looks at few nodes, or at a column.
   bool SelectRows(Symbol key, absl::Span<const Symbol> values, int most,
                   std::vector<NodeRow>& rows) const;
+  // As above, of the rows on which at least `amount`, above 0, of `resource` is not requested.
+  // Also false if more than `most` nodes have any of a resource that is not common.
+  bool SelectRowsWithRoom(ResourceId resource, int64_t amount, int most,
+                          std::vector<NodeRow>& rows) const;
 
   // The pods on the nodes, counted by labels and affinity terms; include
   // "berth/columns/pod_table.h". Made when first asked for, kept in step from then on. Scheduling

@@ -44,15 +44,14 @@ Evaluation IncrementalEvaluator::Evaluate(const EvaluationRequest& request,
     caches_.SetClass(request);
     if (!caches_.WasRejected()) {
       Evaluation evaluation;
-      if (EvaluateFewRows(request, evaluation)) {
-        ++of_few_rows_;
-        return evaluation;
-      }
-      if (score_first_search_.Find(request, caches_.plugins(), evaluation)) {
+      if (SelectFewRows(request)) {
+        if (EvaluateFewRows(request, evaluation)) return evaluation;
+      } else if (score_first_search_.Find(request, caches_.plugins(), evaluation)) {
         ++scored_first_;
         return evaluation;
+      } else {
+        rejections = score_first_search_.rejections();
       }
-      rejections = score_first_search_.rejections();
     }
   }
   Evaluation evaluation = full_.Evaluate(request, pre_filter, rejections);
@@ -66,20 +65,22 @@ Evaluation IncrementalEvaluator::Evaluate(const EvaluationRequest& request,
   return evaluation;
 }
 
-// Whether a filter knows few nodes outside of which it rejects the pod, and one of them is
-// feasible: then the best of them is the best of all.
+// Whether a filter knows few nodes, which few_rows_ are then, outside of which it rejects the pod.
+bool IncrementalEvaluator::SelectFewRows(const EvaluationRequest& request) {
+  constexpr int kFewOf = 8;
+  return request.framework.filters().SelectRows(request.state, *request.pod, request.nodes,
+                                                request.nodes.size() / kFewOf, few_rows_) &&
+         !SomeFilterReadsObjects(request, caches_.plugins());
+}
+
+// If one of few_rows_ is feasible, the best of them is the best of all. If none is, or something
+// fails, the full evaluation will say why.
 bool IncrementalEvaluator::EvaluateFewRows(const EvaluationRequest& request,
                                            Evaluation& evaluation) {
-  constexpr int kFewOf = 8;
-  const int most = request.nodes.size() / kFewOf;
-  if (!request.framework.filters().SelectRows(request.state, *request.pod, request.nodes, most,
-                                              few_rows_) ||
-      few_rows_.empty() || SomeFilterReadsObjects(request, caches_.plugins())) {
-    return false;
-  }
-  Evaluation of_few = full_.EvaluateRows(request, few_rows_);
-  if (!of_few.status.ok() || of_few.best < 0) return false;  // the full evaluation will say why
-  evaluation = std::move(of_few);
+  if (few_rows_.empty()) return false;
+  evaluation = full_.EvaluateRows(request, few_rows_);
+  if (!evaluation.status.ok() || evaluation.best < 0) return false;
+  ++of_few_rows_;
   return true;
 }
 

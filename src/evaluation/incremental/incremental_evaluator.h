@@ -36,6 +36,7 @@ class IncrementalEvaluator final : public NodeEvaluator {
   }
 
  private:
+  bool SelectFewRows(const EvaluationRequest& request);
   bool EvaluateFewRows(const EvaluationRequest& request, Evaluation& evaluation);
   bool EvaluatesEveryNode(const EvaluationRequest& request) const;
   std::optional<Evaluation> RecallRejection(const EvaluationRequest& request,
