@@ -83,6 +83,8 @@ Status Coscheduling::PreFilter(CycleState&, const PodInfo& pod, const NodeTable&
 Status Coscheduling::PostFilter(CycleState&, const PodInfo& pod, const NodeStatuses&,
                                 PostFilterResult&) {
   const Found group = FindGroup(pod);
+  // scheduler-plugins says that it cannot find the pod group of a pod that wants none, too.
+  if (!group.in_group) return Status::Make(Code::kUnschedulable, {});
   if (group.definition == nullptr) return Status::Unschedulable("can not find pod group");
   const int64_t min_member = group.definition->spec.min_member;
   const int64_t missing = min_member - group.counts().assigned;
