@@ -122,6 +122,21 @@ std::vector<ClusterEventWithHint> Coscheduling::EventsToRegister() const {
        waits_for_room});
   events.push_back(
       {{EventResource::Node(), action::kAdd | action::kUpdateNodeAllocatable, ""}, waits_for_room});
+  // No pod is moved against a budget, or before it is bound.
+  if (args_.most_moves > 0) {
+    events.push_back(
+        {{EventResource::AssignedPod(), action::kAdd, ""},
+         [this](const PodInfo& pod, const ObjectChange& change) -> absl::StatusOr<QueueingHint> {
+           const PodInfo* const bound = change.new_pod.get();
+           return QueueIf(bound != nullptr && bound->priority() <= pod.priority() &&
+                          MayMove(*bound) && GroupOf(pod).has_value());
+         }});
+    events.push_back(
+        {{EventResource::Of(Kind::kPodDisruptionBudget), action::kAll, ""},
+         [this](const PodInfo& pod, const ObjectChange&) -> absl::StatusOr<QueueingHint> {
+           return QueueIf(GroupOf(pod).has_value());
+         }});
+  }
   return events;
 }
 
