@@ -83,6 +83,8 @@ Status Coscheduling::PreFilter(CycleState&, const PodInfo& pod, const NodeTable&
 Status Coscheduling::PostFilter(CycleState&, const PodInfo& pod, const NodeStatuses&,
                                 PostFilterResult&) {
   const Found group = FindGroup(pod);
+  // scheduler-plugins says that it cannot find the pod group of a pod that wants none, too.
+  if (!group.in_group) return Status::Make(Code::kUnschedulable, {});
   if (group.definition == nullptr) return Status::Unschedulable("can not find pod group");
   const int64_t min_member = group.definition->spec.min_member;
   const int64_t missing = min_member - group.counts().assigned;
@@ -120,6 +122,21 @@ std::vector<ClusterEventWithHint> Coscheduling::EventsToRegister() const {
        waits_for_room});
   events.push_back(
       {{EventResource::Node(), action::kAdd | action::kUpdateNodeAllocatable, ""}, waits_for_room});
+  // No pod is moved against a budget, or before it is bound.
+  if (args_.most_moves > 0) {
+    events.push_back(
+        {{EventResource::AssignedPod(), action::kAdd, ""},
+         [this](const PodInfo& pod, const ObjectChange& change) -> absl::StatusOr<QueueingHint> {
+           const PodInfo* const bound = change.new_pod.get();
+           return QueueIf(bound != nullptr && bound->priority() <= pod.priority() &&
+                          MayMove(*bound) && GroupOf(pod).has_value());
+         }});
+    events.push_back(
+        {{EventResource::Of(Kind::kPodDisruptionBudget), action::kAll, ""},
+         [this](const PodInfo& pod, const ObjectChange&) -> absl::StatusOr<QueueingHint> {
+           return QueueIf(GroupOf(pod).has_value());
+         }});
+  }
   return events;
 }
 

@@ -99,6 +99,17 @@ void DescribeGroup(const GroupPlugin& plugin, const Groups& groups, AttemptReque
   request.minimum = request.quorum.missing();
 }
 
+PodFailure& FailureOf(const std::shared_ptr<const PodInfo>& pod, absl::string_view message,
+                      AttemptResult& result) {
+  for (PodFailure& failure : result.failed) {
+    if (failure.pod == pod) return failure;
+  }
+  PodFailure failure{pod};
+  failure.message = std::string(message);
+  if (!result.failed.empty()) failure.waiting = result.failed.front().waiting;
+  return result.failed.emplace_back(std::move(failure));
+}
+
 Status WhyGroupFailed(const AttemptRequest& request, const GroupMembers& group,
                       const AttemptResult& result) {
   const PodFailure& cause = result.failed.front();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "berth/extensions/group.h"
 #include "berth/framework/placement.h"
@@ -140,6 +141,10 @@ struct AttemptResult {
   int hopeless = 0;      // of `failed`, how many no sibling can help; while the attempt lasts
 };
 
+// What `result` says of a pod that has no place. If it says nothing yet: `message`, and that it
+// waits for what the first one waits for.
+PodFailure& FailureOf(const std::shared_ptr<const PodInfo>& pod, absl::string_view message,
+                      AttemptResult& result);
 // Fewer pods than the minimum: nothing is tried.
 AttemptResult TooFewMembers(const AttemptRequest& request);
 // A group missed its minimum: each of its pods fails with it, those too that would have fitted.

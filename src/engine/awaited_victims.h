@@ -26,18 +26,19 @@ class AwaitedVictims {
     plan->second->stands = false;
     plans_.erase(plan);
   }
-  // `victim` was asked to go, for the group of `preemptor`.
-  void Add(const std::string& group, const PodInfo& preemptor, const PodInfo& victim) {
+  // `victim` was asked to go, for the group.
+  void Add(const std::string& group, const PodInfo& victim) {
     std::shared_ptr<Plan>& plan = plans_[group];
-    if (plan == nullptr) plan = std::make_shared<Plan>(Plan{group, std::string(preemptor.uid())});
+    if (plan == nullptr) plan = std::make_shared<Plan>(Plan{group});
     std::shared_ptr<Plan>& of = *of_victim_.FindOrAdd(victim.identity()).first;
     if (of != nullptr) --of->victims;
     of = plan;
     ++plan->victims;
   }
+  // Groups, or empty.
   struct Departure {
-    std::string in_vain_for;     // a group: there is no use in trying it
-    std::string makes_room_for;  // a pod: its group is to be tried. Hints would go by this victim
+    std::string in_vain_for;     // there is no use in trying it
+    std::string makes_room_for;  // it is to be tried. Hints would go by this victim
   };
   Departure Gone(UidRef victim) {
     const std::shared_ptr<Plan> plan = Take(victim);
@@ -45,21 +46,21 @@ class AwaitedVictims {
     plan->some_are_gone = true;
     if (plan->victims > 0) return {.in_vain_for = plan->group};
     plans_.erase(plan->group);
-    return {.makes_room_for = plan->preemptor_uid};
+    return {.makes_room_for = plan->group};
   }
-  // It stays after all, and the plan falls. Returns the pod whose group is to be tried, as what has
+  // It stays after all, and the plan falls. Returns the group if it is to be tried, as what has
   // left was not put to it; else nothing.
   std::string Stays(UidRef victim) {
     const std::shared_ptr<Plan> plan = Take(victim);
     if (plan == nullptr || !plan->stands) return "";
     plan->stands = false;
     plans_.erase(plan->group);
-    return plan->some_are_gone ? plan->preemptor_uid : "";
+    return plan->some_are_gone ? plan->group : "";
   }
 
  private:
   struct Plan {
-    std::string group, preemptor_uid;
+    std::string group;
     int victims = 0;  // that are still there
     bool some_are_gone = false;
     bool stands = true;

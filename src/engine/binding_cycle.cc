@@ -139,6 +139,9 @@ void BindingCycle::UndoPlacement(BindingOutcome outcome) {
     if (outcome.refused) {
       failure.message = RefusalMessage(outcome.status);
       rejection.unschedulable_plugins.push_back(outcome.status.plugin_symbol());
+    } else if (outcome.status.IsRejected() && outcome.status.plugin().empty()) {
+      // Nothing was wrong with it, but with too many of its group.
+      rejection.unschedulable_plugins.push_back(placement.framework->plugins().group_name);
     }
     // An empty queue would give it back at once, for Permit to make it wait again.
     rejection.requires_backoff = outcome.permit_wait_failed;

@@ -42,6 +42,8 @@ void EventHandlers::Handle(WatchEvent event) {
   }
   if (change.type == ClusterChange::Type::kSynced) {
     synced_ = true;
+    // Nobody saw what happened to their groups while no scheduler ran.
+    for (const GroupMembers* group : cluster_.groups().All()) EndNominationsInVain(group->name());
     table_updater_.Prime(events_);
     return;
   }
@@ -59,8 +61,10 @@ void EventHandlers::Handle(WatchEvent event) {
     for (const std::string& group : change.groups) stale_groups_.Changed(group);
   }
   for (const std::string& group : change.redefined) stale_groups_.Changed(group);
-  if (change.unnominated != nullptr)
-    failure_handler_.RequeuePodsBlockedByNomination(change.unnominated);
+  EndNominationsInVain(change);
+  if (const std::shared_ptr<const PodInfo>& was = change.unnominated; was != nullptr) {
+    failure_handler_.RequeuePodsBlockedByNomination(was, was->nominated_node_name());
+  }
   for (const ClusterEvent& moved : change.changed_since_assumed) {
     queue_.MoveAllOnEvent(moved, change.meanwhile);
   }
@@ -74,10 +78,31 @@ void EventHandlers::Handle(WatchEvent event) {
     queue_.MoveAllOnEvent(moved, change.change, scope);
   }
   if (!gone.makes_room_for.empty()) {
-    queue_.Retry(gone.makes_room_for, SchedulingQueue::RetryBackoff::kUnlessIdle);
+    queue_.RetryGroup(gone.makes_room_for, SchedulingQueue::RetryBackoff::kUnlessIdle);
   }
   for (const std::string& group : change.redefined) queue_.GroupChanged(group);
   metrics_.EventHandled(change, begun);
+}
+
+// Members that are bound or nominated, or of which something else changed, make no group unready.
+void EventHandlers::EndNominationsInVain(const ClusterChange& change) {
+  const PodInfo* const pod = change.change.new_pod.get();
+  const bool may_be_unready = pod == nullptr || change.change.old_pod == nullptr ||
+                              pod->deletion_time().has_value() || change.groups.size() > 1;
+  if (!synced_ || !may_be_unready || change.confirmed) return;
+  for (const std::string& group : change.groups) EndNominationsInVain(group);
+  for (const std::string& group : change.redefined) EndNominationsInVain(group);
+}
+
+void EventHandlers::EndNominationsInVain(absl::string_view group) {
+  if (cluster_.nominations().size() == 0) return;
+  const GroupMembers* const members = cluster_.groups().Find(group);
+  if (members == nullptr) return;
+  const Framework* const framework =
+      profiles_.Find(members->members().front().pod->scheduler_name());
+  const GroupPlugin* const plugin = framework == nullptr ? nullptr : framework->plugins().group;
+  if (plugin == nullptr || plugin->ReadyToSchedule(*members).ok()) return;
+  failure_handler_.EndNominations(*members);
 }
 
 void EventHandlers::UpdateQueue(const ClusterChange& change) {

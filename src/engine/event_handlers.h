@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "absl/strings/string_view.h"
 #include "berth/cluster.h"
 #include "engine/binder.h"
 #include "engine/cluster_state.h"
@@ -65,6 +66,8 @@ class EventHandlers {
  private:
   void UpdateQueue(const ClusterChange& change);
   void WarnOfAnnotations(const ClusterChange& change);
+  void EndNominationsInVain(const ClusterChange& change);
+  void EndNominationsInVain(absl::string_view group);
 
   ClusterState& cluster_;
   const FrameworkSet& profiles_;

@@ -13,6 +13,9 @@
 namespace berth {
 namespace {
 
+// Of each question: what was asked before changes no answer.
+constexpr uint64_t kSeed = 0;
+
 std::string NameOf(GroupAnswer answer) {
   switch (answer) {
     case GroupAnswer::kNone:
@@ -41,7 +44,7 @@ std::unique_ptr<Explainer> Explainer::Create(const KubeSchedulerConfiguration& c
                                              std::vector<Object> objects, Problems& problems,
                                              const ExtenderList& extenders) {
   std::unique_ptr<Explainer> explainer(new Explainer);
-  explainer->random_ = std::make_unique<RandomSequence>(0);
+  explainer->random_ = std::make_unique<RandomSequence>(kSeed);
   explainer->cluster_ = std::make_unique<ClusterState>();
   explainer->profiles_ = FrameworkSet::Create(configuration, registry, *explainer->cluster_, clock,
                                               *explainer->random_, nullptr, problems, extenders);
@@ -67,6 +70,7 @@ std::unique_ptr<Explainer> Explainer::Create(const KubeSchedulerConfiguration& c
 }
 
 PodExplanation Explainer::Explain(const std::shared_ptr<const PodInfo>& shared_pod) {
+  *random_ = RandomSequence(kSeed);
   const PodInfo& pod = *shared_pod;
   PodExplanation explanation;
   explanation.pod = pod.key();
@@ -130,6 +134,7 @@ std::optional<GroupExplanation> Explainer::ExplainGroup(const PodInfo& pod) {
   const Framework* framework = profiles_->Find(pod.scheduler_name());
   const std::optional<std::string> name = cluster_->GroupOf(pod);
   if (framework == nullptr || !name.has_value() || !IsTried(*framework, pod)) return std::nullopt;
+  *random_ = RandomSequence(kSeed);
   const GroupPlugin& plugin = *framework->plugins().group;
   const GroupMembers& members = *cluster_->groups().Find(*name);
   GroupExplanation explanation{.group = *name,

@@ -2,6 +2,8 @@
 // Implementation of failure_handler.h.
 #include "engine/failure_handler.h"
 
+#include <utility>
+
 namespace berth {
 
 void FailureHandler::Handle(PodFailure& failure) {
@@ -18,15 +20,19 @@ void FailureHandler::UpdateNomination(PodFailure& failure) {
     return;
   }
   cluster_.nominations().Nominate(failure.pod, *failure.nominated_node);
-  if (!had.empty() && had != *failure.nominated_node) RequeuePodsBlockedByNomination(failure.pod);
+  if (!had.empty() && had != *failure.nominated_node) {
+    RequeuePodsBlockedByNomination(failure.pod, had);
+  }
 }
 
 // kube-scheduler v1.35 eventhandlers.go updatePodInSchedulingQueue: as if it had run there. Not for
 // its group: an attempt that nominates one member elsewhere has tried the others, and would have
-// them tried again for ever.
-void FailureHandler::RequeuePodsBlockedByNomination(const std::shared_ptr<const PodInfo>& pod) {
+// them tried again for ever. Hints go by what the pod's status says, which may be behind.
+void FailureHandler::RequeuePodsBlockedByNomination(const std::shared_ptr<const PodInfo>& pod,
+                                                    absl::string_view node_name) {
+  const bool is_told = !pod->nominated_node_name().empty();
   queue_.MoveAllOnEvent({EventResource::AssignedPod(), action::kDelete, "AssignedPodDelete"},
-                        {.old_pod = pod},
+                        {.old_pod = is_told ? pod : AsAssigned(*pod, node_name)},
                         {.highest_priority = pod->priority(),
                          .own = false,
                          .except_group = cluster_.GroupOf(*pod).value_or("")});
@@ -44,6 +50,16 @@ void FailureHandler::EndNominations(Symbol node_name) {
     EndNomination(nominated);
     queue_.Retry(nominated->uid(), SchedulingQueue::RetryBackoff::kUnlessIdle);
   }
+}
+
+void FailureHandler::EndNominations(const GroupMembers& group) {
+  std::vector<std::pair<std::shared_ptr<const PodInfo>, std::string>> nominated;
+  for (const GroupMember& member : group.members()) {
+    std::string node_name = cluster_.nominations().NominatedNode(*member.pod);
+    if (!node_name.empty()) nominated.emplace_back(member.pod, std::move(node_name));
+  }
+  for (const auto& [pod, node_name] : nominated) EndNomination(pod);
+  for (const auto& [pod, node_name] : nominated) RequeuePodsBlockedByNomination(pod, node_name);
 }
 
 void FailureHandler::ClearLowerNominations(const PodInfo& pod, const std::string& node_name) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "engine/attempt.h"
 #include "engine/cluster_state.h"
 #include "engine/recorder.h"
@@ -27,10 +28,14 @@ class FailureHandler {
   // changes nothing.
   void UpdateNomination(PodFailure& failure);
 
-  // The pod is nominated no more: those that left room for it are tried again.
-  void RequeuePodsBlockedByNomination(const std::shared_ptr<const PodInfo>& pod);
+  // The pod is nominated to the node no more: those that left room for it are tried again.
+  void RequeuePodsBlockedByNomination(const std::shared_ptr<const PodInfo>& pod,
+                                      absl::string_view node_name);
   // The node is gone, and with it the room that was made there.
   void EndNominations(Symbol node_name);
+  // The group of these pods may not be tried: those that have no node wait in vain for the room
+  // that was made for them, which others may have.
+  void EndNominations(const GroupMembers& group);
   // Pods of lower priority that were nominated to the node have lost the room they waited for.
   void ClearLowerNominations(const PodInfo& pod, const std::string& node_name);
 

@@ -380,11 +380,9 @@ void GroupMoves::Plan(const AttemptRequest& request, AttemptResult& result) {
   }
   result.answer = GroupAnswer::kPlan;
   for (AttemptResult::Plan& plan : plans) {
-    const auto failed = absl::c_find_if(
-        result.failed, [&](const PodFailure& failure) { return failure.pod == plan.pod; });
-    PodFailure& told =
-        failed != result.failed.end() ? *failed : result.failed.emplace_back(PodFailure{plan.pod});
-    told.nominated_node = plan.result.nominated_node;
+    const std::string& node = *plan.result.nominated_node;
+    FailureOf(plan.pod, absl::StrCat("waits with its group for room on ", node), result)
+        .nominated_node = node;
     if (!plan.result.victims.empty()) result.plans.push_back(std::move(plan));
   }
 }

@@ -60,14 +60,6 @@ bool MayAnyHelp(const Framework& framework, PodSpan pods) {
   });
 }
 
-// What `result` says of a pod that has no place.
-PodFailure& FailureOf(const PodPtr& pod, AttemptResult& result) {
-  for (PodFailure& failure : result.failed) {
-    if (failure.pod == pod) return failure;
-  }
-  return result.failed.emplace_back(PodFailure{pod});
-}
-
 }  // namespace
 
 void GroupPreemption::Draft::PlaceWithoutEvictions(absl::Span<const PodPtr> order) {
@@ -379,7 +371,9 @@ void GroupPreemption::Draft::Carry(AttemptResult& result) {
   }
   transaction_.RollBack();
   for (AttemptResult::Plan& plan : plans) {
-    FailureOf(plan.pod, result).nominated_node = plan.result.nominated_node;
+    const std::string& node = *plan.result.nominated_node;
+    FailureOf(plan.pod, absl::StrCat("waits with its group for room on ", node), result)
+        .nominated_node = node;
     if (!plan.result.victims.empty()) result.plans.push_back(std::move(plan));
   }
 }
@@ -453,10 +447,12 @@ void GroupPreemption::PlanInOrders(const AttemptRequest& request,
                                     " evicted to make room for it.");
       return;
     }
+    if (draft.cycles() == 0) continue;  // nothing was tried: the order is the same as before
     gives_up = draft.gives_up();
     retry_at = std::min(retry_at, draft.retry_at());
     if (draft.evicts()) most = std::max(most, draft.most_placed());
-    if (!draft.evicts()) break;  // no more would go in another order
+    // No more would go in another order, unless those that fit are in the way.
+    if (!draft.evicts() && draft.most_placed() == 0) break;
   }
   if (most > 0) {
     absl::StrAppend(&result.finding, result.finding.empty() ? "" : " ",
@@ -466,10 +462,17 @@ void GroupPreemption::PlanInOrders(const AttemptRequest& request,
     PodFailure& told = result.failed.front();
     told.waiting = WhyVictimsMayNotGoYet(*told.waiting, retry_at);
   }
-  if (!gives_up) return;
-  for (const PodPtr& pod : pods) {
+  for (PodFailure& failure : result.failed) {
+    if (failure.rejecting_plugins.empty()) continue;
+    WaitForPostFilter(*request.framework, *failure.pod, failure.rejecting_plugins);
+  }
+  if (gives_up) EndNominations(request, result);
+}
+
+void GroupPreemption::EndNominations(const AttemptRequest& request, AttemptResult& result) const {
+  for (const PodPtr& pod : request.pods) {
     if (cluster_.nominations().NominatedNode(*pod).empty()) continue;
-    FailureOf(pod, result).nominated_node = "";
+    FailureOf(pod, "has no place any more", result).nominated_node = "";
   }
 }
 

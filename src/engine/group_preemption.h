@@ -59,6 +59,9 @@ class GroupPreemption {
   void PlanMore(const AttemptRequest& request, const std::vector<MemberRun>& runs,
                 AttemptResult& result);
 
+  // For a group that no eviction would help: what is held for its members is for others.
+  void EndNominations(const AttemptRequest& request, AttemptResult& result) const;
+
   // What all plans of an attempt cost.
   VictimsCost CostOf(const AttemptResult& result);
 

@@ -109,7 +109,16 @@ void GroupReservations::Changed(const ClusterChange& change) {
   if (change.type == ClusterChange::Type::kNode && retry_ != nullptr) {
     const auto& node =
         change.change.new_node != nullptr ? change.change.new_node : change.change.old_node;
-    if (reservation_->Has(node->name())) retry_(reservation_->request.pods.front()->uid());
+    if (reservation_->Has(node->name())) RetryHolder();
+  }
+}
+
+// One of the group will do: the member that was planned for first may have gone.
+void GroupReservations::RetryHolder() {
+  const GroupMembers* const group = cluster_.groups().Find(reservation_->request.group);
+  if (group == nullptr) return;
+  for (const GroupMember& member : group->members()) {
+    if (member.node_name.empty()) return retry_(member.pod->uid());
   }
 }
 

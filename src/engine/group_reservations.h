@@ -90,6 +90,7 @@ class GroupReservations {
   void Adopt(Reservation reservation);
   bool IsLost(const Reservation& reservation) const;
   void RetryBlockedPods();
+  void RetryHolder();
 
   ClusterState& cluster_;
   const FrameworkSet& profiles_;

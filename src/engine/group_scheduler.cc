@@ -107,7 +107,11 @@ void GroupScheduler::PlaceOrPlan(const AttemptRequest& request, AttemptResult& r
     if (PlaceBySearch(request, classes, result)) return;
   }
   if (!request.plans_evictions) return;
-  if (!shortage.has_value() || !shortage->even_if_empty) preemption_.Plan(request, result);
+  if (shortage.has_value() && shortage->even_if_empty) {
+    preemption_.EndNominations(request, result);
+  } else {
+    preemption_.Plan(request, result);
+  }
 }
 
 // The hardest first. What was hardest alone need not be hardest together: then the other way round.

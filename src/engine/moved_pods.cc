@@ -79,7 +79,7 @@ void MovedPods::OnDue(uint64_t number) {
   expected_.erase(found);
   if (!expected.taken_by.empty()) return;
   cluster_.nominations().Nominate(expected.stand_in, "");
-  failure_handler_.RequeuePodsBlockedByNomination(expected.stand_in);
+  failure_handler_.RequeuePodsBlockedByNomination(expected.stand_in, expected.node);
 }
 
 }  // namespace berth

@@ -16,16 +16,6 @@
 namespace berth {
 namespace {
 
-// PostFilter rejected the pod: events of its plugins may change that.
-void WaitForPostFilter(const Framework& framework, const PodInfo& pod,
-                       std::vector<Symbol>& rejecting_plugins) {
-  for (const Hook<PostFilterPlugin>& hook : framework.plugins().post_filter) {
-    const auto* const events = dynamic_cast<const PostFilterEvents*>(hook.plugin);
-    if (events == nullptr || absl::c_linear_search(rejecting_plugins, hook.name)) continue;
-    if (events->WaitsForEvents(pod)) rejecting_plugins.push_back(hook.name);
-  }
-}
-
 bool AnyIsAmong(absl::Span<const std::shared_ptr<const PodInfo>> victims,
                 const Binder::Members& placed) {
   return absl::c_any_of(placed, [&](const Binder::Member& member) {
@@ -35,6 +25,15 @@ bool AnyIsAmong(absl::Span<const std::shared_ptr<const PodInfo>> victims,
 }
 
 }  // namespace
+
+void WaitForPostFilter(const Framework& framework, const PodInfo& pod,
+                       std::vector<Symbol>& rejecting_plugins) {
+  for (const Hook<PostFilterPlugin>& hook : framework.plugins().post_filter) {
+    const auto* const events = dynamic_cast<const PostFilterEvents*>(hook.plugin);
+    if (events == nullptr || absl::c_linear_search(rejecting_plugins, hook.name)) continue;
+    if (events->WaitsForEvents(pod)) rejecting_plugins.push_back(hook.name);
+  }
+}
 
 void PodScheduler::RollBack(AttemptResult& result) {
   for (auto member = result.placed.rbegin(); member != result.placed.rend(); ++member) {

@@ -16,6 +16,10 @@
 
 namespace berth {
 
+// PostFilter rejected the pod: adds its plugins whose events may change that.
+void WaitForPostFilter(const Framework& framework, const PodInfo& pod,
+                       std::vector<Symbol>& rejecting_plugins);
+
 // What it does to the cluster state is undone pod by pod, in reverse order. Scheduling thread.
 class PodScheduler {
  public:

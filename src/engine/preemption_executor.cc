@@ -2,6 +2,7 @@
 // Implementation of preemption_executor.h.
 #include "engine/preemption_executor.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,7 +61,7 @@ void PreemptionExecutor::Execute(const AttemptResult::Plan& to_do, const std::st
     cluster_.AssumeTerminating(*victim->identity(), message, options_.clock->Now());
     // Of a gang that goes whole some may not have been in the way.
     if (!group.empty() && !cluster_.groups().GroupOfPod(victim->uid()).has_value()) {
-      awaited_.Add(group, *preemptor, *victim);
+      awaited_.Add(group, *victim);
     }
     victims.push_back({message, std::move(event)});
   }
@@ -100,8 +101,8 @@ void PreemptionExecutor::OnEvictionRefused(absl::string_view victim_uid) {
   --evicted_;
   ++refused_;
   cluster_.ForgetTerminating(victim_uid);
-  if (const std::string preemptor = awaited_.Stays(victim_uid); !preemptor.empty()) {
-    queue_.Retry(preemptor, SchedulingQueue::RetryBackoff::kUnlessIdle);
+  if (const std::string group = awaited_.Stays(victim_uid); !group.empty()) {
+    queue_.RetryGroup(group, SchedulingQueue::RetryBackoff::kUnlessIdle);
   }
   // Its own binding may have failed meanwhile, and it was not queued again since it was to go.
   const std::shared_ptr<const PodInfo> pod = cluster_.FindPod(victim_uid);
@@ -113,8 +114,10 @@ void PreemptionExecutor::OnEvictionRefused(absl::string_view victim_uid) {
 void PreemptionExecutor::OnEvictionsAnswered(const std::shared_ptr<const PodInfo>& preemptor,
                                              bool all_go) {
   metrics_.EvictionsEnded(preemptor->uid(), all_go);
-  if (all_go) {
-    queue_.RecheckGates(preemptor->uid());
+  if (all_go) return queue_.RecheckGates(preemptor->uid());
+  // Of a group: the member that it was planned for may have gone.
+  if (const std::optional<std::string> group = cluster_.GroupOf(*preemptor); group.has_value()) {
+    queue_.RetryGroup(*group, SchedulingQueue::RetryBackoff::kAlways);
   } else {
     queue_.Retry(preemptor->uid(), SchedulingQueue::RetryBackoff::kAlways);
   }

@@ -81,13 +81,15 @@ void Requeuer::RecheckGroup(QueueEntry& entry) {
   }
 }
 
-void Requeuer::RequireBackoff(QueueEntry& entry) {
+void Requeuer::RequireBackoff(QueueEntry& entry, const AttemptHistory& failed) {
   if (entry.state == QueueState::kInFlight || entry.state == QueueState::kErrorBackoff) return;
   const bool was_to_be_tried =
       entry.state == QueueState::kActive || entry.state == QueueState::kBackoff;
   if (was_to_be_tried)
     Attach(entry, QueueState::kUnschedulable);  // its place depends on the backoff
-  ++entry.history.unschedulable_count;
+  // The entry may have counted that attempt already.
+  entry.history.unschedulable_count =
+      std::max(entry.history.unschedulable_count, failed.unschedulable_count + 1);
   entry.requires_backoff = true;
   entry.backoff_expiration =
       std::max(entry.backoff_expiration, backoff_.Expiration(entry.history, clock_.Now()));

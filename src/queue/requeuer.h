@@ -54,8 +54,9 @@ class Requeuer {
 
   // Takes note of a failed attempt: who rejected, when, and how long that makes the backoff.
   void CountFailure(QueueEntry& entry, const Rejection& rejection);
-  // Sees to it that an entry is not tried before a backoff that begins now is over.
-  void RequireBackoff(QueueEntry& entry);
+  // Sees to it that an entry is not tried before a backoff that begins now is over, as long as that
+  // of a pod with this history, whose attempt came to nothing.
+  void RequireBackoff(QueueEntry& entry, const AttemptHistory& failed);
 
  private:
   void MoveToBackoff(QueueEntry& entry, GateCheck check);

@@ -309,7 +309,9 @@ void SchedulingQueue::Return(std::shared_ptr<const PodInfo> pod, std::optional<s
     }
   }
   // Its group rests with it: else both would be tried, and one refused, without end.
-  if (rejection.requires_backoff) requeuer_.RequireBackoff(*entry);
+  if (rejection.requires_backoff || rejection.IsError()) {
+    requeuer_.RequireBackoff(*entry, history);
+  }
   if (entry->members.size() > had) MembersGrew(*entry);
   events_.Reindex(*entry);
 }
@@ -436,24 +438,36 @@ void SchedulingQueue::RecheckGates(absl::string_view uid) {
   MembersGrew(*entry);
 }
 
-void SchedulingQueue::Retry(absl::string_view uid, RetryBackoff backoff) {
-  Entry* const entry = entries_.FindByPod(uid);
-  if (entry == nullptr) return;
-  if (backoff == RetryBackoff::kAlways) entry->requires_backoff = true;
+void SchedulingQueue::Retry(Entry& entry, RetryBackoff backoff) {
+  if (backoff == RetryBackoff::kAlways) entry.requires_backoff = true;
   metrics_.SetCause("Retry");
-  if (entry->state == QueueState::kInFlight) {
-    entry->changed_in_flight = true;
-  } else if (entry->state == QueueState::kUnschedulable || entry->state == QueueState::kGated) {
-    requeuer_.Requeue(*entry, RequeueStrategy::kAfterBackoff, GateCheck::kAll);
+  if (entry.state == QueueState::kInFlight) {
+    entry.changed_in_flight = true;
+  } else if (entry.state == QueueState::kUnschedulable || entry.state == QueueState::kGated) {
+    requeuer_.Requeue(entry, RequeueStrategy::kAfterBackoff, GateCheck::kAll);
   }
+}
+
+void SchedulingQueue::Retry(absl::string_view uid, RetryBackoff backoff) {
+  if (Entry* const entry = entries_.FindByPod(uid); entry != nullptr) Retry(*entry, backoff);
+}
+
+void SchedulingQueue::RetryGroup(absl::string_view group, RetryBackoff backoff) {
+  for (Entry* const entry : EntriesOfGroup(group)) Retry(*entry, backoff);
+}
+
+std::vector<QueueEntry*> SchedulingQueue::EntriesOfGroup(absl::string_view group) {
+  std::vector<Entry*> entries;
+  for (const QueueProfile& profile : profiles_) {
+    Entry* const entry = entries_.Find(absl::StrCat("group/", profile.name.view(), "/", group));
+    if (entry != nullptr) entries.push_back(entry);
+  }
+  return entries;
 }
 
 void SchedulingQueue::GroupChanged(absl::string_view group) {
   metrics_.SetCause("GroupChanged");
-  for (const QueueProfile& profile : profiles_) {
-    Entry* const entry = entries_.Find(absl::StrCat("group/", profile.name.view(), "/", group));
-    if (entry != nullptr) requeuer_.RecheckGroup(*entry);
-  }
+  for (Entry* const entry : EntriesOfGroup(group)) requeuer_.RecheckGroup(*entry);
 }
 
 absl::Status SchedulingQueue::CheckInvariants() const {

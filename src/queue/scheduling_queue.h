@@ -139,6 +139,8 @@ class SchedulingQueue final : private EventQueue::Listener {
   // required, as soon as nothing else is active.
   enum class RetryBackoff : uint8_t { kUnlessIdle, kAlways };
   void Retry(absl::string_view uid, RetryBackoff backoff);
+  // The same for a group, in all profiles.
+  void RetryGroup(absl::string_view group, RetryBackoff backoff);
   // Members of the group that are not in the queue changed (bound, deleted): checks again whether
   // it is ready.
   void GroupChanged(absl::string_view group);
@@ -187,8 +189,10 @@ class SchedulingQueue final : private EventQueue::Listener {
   void MembersGrew(Entry& entry);
   void AskAboutOwnUpdate(Entry& entry, const ObjectChange& change);
   void Erase(Entry& entry);
+  std::vector<Entry*> EntriesOfGroup(absl::string_view group);
 
   // Events.
+  void Retry(Entry& entry, RetryBackoff backoff);
   void OnEvent(Entry& entry, const ClusterEvent& event, const ObjectChange& change) override;
   void RequeueOne(Entry& entry, Symbol event, std::optional<RequeueStrategy> strategy) override;
 

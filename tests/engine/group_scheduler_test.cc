@@ -49,6 +49,27 @@ TEST(GroupScheduler, AFailedGroupLeavesTheClusterAsItWas) {
   EXPECT_EQ(simulation->cluster().Bindings().size(), 2u) << "all nine GPUs were free again";
 }
 
+// Its siblings went, or its PodGroup, while no scheduler ran.
+TEST(GroupScheduler, AMemberThatTheFirstLookFindsAloneHoldsNothing) {
+  for (const bool has_group : {false, true}) {
+    SCOPED_TRACE(has_group);
+    std::vector<Object> objects = {MakeGpuNode("n0", 8), MakeGpuPod("single", 8)};
+    objects.push_back(testing::MakePod()
+                          .Name("g-0")
+                          .Namespace("default")
+                          .Priority(100)
+                          .Request("nvidia.com/gpu", "8")
+                          .Label("scheduling.x-k8s.io/pod-group", "g")
+                          .NominatedNodeName("n0")
+                          .Object());
+    if (has_group) objects.push_back(MakeGroup("g", 2));
+    auto simulation = Simulate(std::move(objects));
+    EXPECT_EQ(simulation->cluster().Bindings().size(), 1u);
+    ASSERT_EQ(simulation->scheduler().Unbound().size(), 1u);
+    EXPECT_EQ(simulation->scheduler().Unbound()[0].pod, "default/g-0");
+  }
+}
+
 TEST(GroupScheduler, StoppedByAnObserverItIsTheLast) {
   std::vector<Object> objects = {MakeGpuNode("n0", 8)};
   for (int i = 0; i < 8; ++i) objects.push_back(MakeGpuPod(absl::StrCat("p-", i), 1));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random histories of gangs with priorities and racks, while nodes are lost and come back and pods
 // are deleted; controllers make anew whatever goes. No state comes twice unless something happens
-// from outside, and at rest no gang runs in part, none is torn out of its rack, and none waits that
-// has a place. BERTH_SEED=N repeats one.
+// from outside, and at rest no gang runs in part, none is torn out of its rack or its slices, and
+// none waits that has a place, unless that is reserved. In some, pods are moved for gangs, and
+// gangs that have waited get reservations. BERTH_SEED=N repeats one.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -29,11 +30,13 @@ struct HistoryGang {
   int gpus = 1;  // each
   int priority = 0;
   bool one_rack = false;
+  int slice = 0;              // so many members are in one rack each; 0: no slices
   bool lost_members = false;  // from outside
 };
 
-KubeSchedulerConfiguration HistoryConfiguration(int most_moves) {
-  LoadedConfiguration loaded = ParseConfiguration(absl::StrCat(R"(
+KubeSchedulerConfiguration HistoryConfiguration(int most_moves, int reserve_after) {
+  LoadedConfiguration loaded =
+      ParseConfiguration(absl::StrCat(R"(
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 profiles:
@@ -44,21 +47,24 @@ profiles:
   pluginConfig:
   - name: Coscheduling
     args: {mostMoves: )",
-                                                               most_moves, "}\n"),
-                                                  "history", Builtins());
+                                      most_moves, ", reserveAfterSeconds: ", reserve_after, "}\n"),
+                         "history", Builtins());
   EXPECT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
   return loaded.configuration;
 }
 
 class GangHistory {
  public:
-  explicit GangHistory(int seed) : random_(seed), moves_(random_.Percent(50) ? 2 : 0) {
+  // `reserves`: whether gangs may get reservations, and slices.
+  GangHistory(int seed, bool reserves)
+      : random_(seed), moves_(random_.Percent(50) ? 2 : 0), reserves_(reserves) {
     nodes_ = random_.Between(3, 6);
-    simulation_ = Simulation::Create({.configuration = HistoryConfiguration(moves_),
-                                      .registry = &Builtins(),
-                                      .objects = {},
-                                      .seed = static_cast<uint64_t>(seed)})
-                      .value();
+    simulation_ =
+        Simulation::Create({.configuration = HistoryConfiguration(moves_, reserves_ ? 10 : 0),
+                            .registry = &Builtins(),
+                            .objects = {},
+                            .seed = static_cast<uint64_t>(seed)})
+            .value();
     for (int n = 0; n < nodes_; ++n) SetNode(n);
   }
 
@@ -76,6 +82,7 @@ class GangHistory {
   bool has_moved() const { return has_moved_; }
   bool may_move() const { return moves_ > 0; }
   int waiting() const { return waiting_; }
+  int reserved() const { return reserved_; }
 
  private:
   // Who runs where, by slot: a slot is what a controller keeps one pod for.
@@ -117,19 +124,27 @@ class GangHistory {
       gang.priority = random_.Percent(90) ? 0 : 1;
       gang.one_rack = random_.Percent(20);
     }
+    if (reserves_ && !gang.one_rack && random_.Percent(30)) {
+      gang.slice = random_.Between(1, 3);
+      gang.members = gang.min_member = gang.slice * random_.Between(1, 2);
+    }
     gangs_.push_back(gang);
+    std::string wishes;
+    if (gang.one_rack) wishes = "kueue.x-k8s.io/podset-required-topology: rack";
+    if (gang.slice > 0) {
+      wishes = absl::StrCat("kueue.x-k8s.io/podset-slice-required-topology: rack, ",
+                            "kueue.x-k8s.io/podset-slice-size: '", gang.slice, "'");
+    }
     simulation_->cluster().Set(
         testing::ObjectsFromYaml(
             absl::StrCat("apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\nmetadata: "
                          "{name: g",
-                         number, ", namespace: default",
-                         gang.one_rack
-                             ? ", annotations: {kueue.x-k8s.io/podset-required-topology: rack}"
-                             : "",
-                         "}\nspec: {minMember: ", gang.min_member, "}\n"))
+                         number, ", namespace: default", ", annotations: {", wishes,
+                         "}}\nspec: {minMember: ", gang.min_member, "}\n"))
             .front());
     Note(absl::StrCat("g", number, ": ", gang.min_member, " of ", gang.members, " with ", gang.gpus,
-                      " GPUs, priority ", gang.priority, gang.one_rack ? ", in one rack" : ""));
+                      " GPUs, priority ", gang.priority, gang.one_rack ? ", in one rack" : "",
+                      gang.slice > 0 ? absl::StrCat(", in slices of ", gang.slice) : ""));
     for (int m = 0; m < gang.members; ++m) {
       slots_[absl::StrCat("g", number, "-", m)] = {.gang = number};
     }
@@ -149,6 +164,10 @@ class GangHistory {
                         .Request("nvidia.com/gpu", absl::StrCat(gang.gpus))
                         .Object();
       auto pod = std::make_shared<api::Pod>(made.As<api::Pod>());
+      if (reserves_ && random_.Percent(70)) {
+        (*pod->mutable_metadata()->mutable_annotations())["scheduling.berth.dev/run-time"] =
+            absl::StrCat(random_.OneOf<int>({20, 60, 300}), "s");
+      }
       auto& owner = *pod->mutable_metadata()->add_owner_references();
       owner.set_uid(absl::StrCat("owner-of-", slot.gang));
       owner.set_controller(true);
@@ -284,11 +303,23 @@ class GangHistory {
       if (gang.one_rack) {
         ASSERT_LE(racks.size(), 1) << "g" << g << " is torn apart";
       }
+      if (gang.slice > 0 && running == gang.members && !gang.lost_members) {
+        std::map<int, int> in_rack;
+        for (const std::string& node : runs_on[g]) ++in_rack[rack_of(node)];
+        for (const auto& [rack, members] : in_rack) {
+          ASSERT_EQ(members % gang.slice, 0) << "a slice of g" << g << " is torn apart";
+        }
+      }
       if (running < gang.min_member && running > 0) {
         ASSERT_TRUE(gang.lost_members) << "g" << g << " runs in part";
       }
       if (running == gang.members) continue;
       ++waiting_;
+      for (const PodGroupState& group : simulation_->scheduler().PodGroups()) {
+        reserved_ +=
+            static_cast<int>(group.waiting.has_value() && !group.waiting->reserved_nodes.empty());
+      }
+      if (reserves_) continue;  // what is free may be reserved
       // All members are alike: as many fit on a node as there is room for.
       std::map<int, int> room;
       for (const auto& [node, gpus] : free) {
@@ -304,6 +335,7 @@ class GangHistory {
 
   Random random_;
   const int moves_;
+  const bool reserves_;
   int nodes_ = 0;
   std::unique_ptr<Simulation> simulation_;
   std::vector<HistoryGang> gangs_;
@@ -312,37 +344,56 @@ class GangHistory {
   int moved_ = 0;
   bool has_moved_ = false;
   int waiting_ = 0;
+  int reserved_ = 0;
   std::string timeline_;
 };
 
-TEST(RandomGangHistory, NoStateComesTwice) {
+struct HistoryCounts {
+  int evictions = 0, moved = 0, waiting = 0, reserved = 0, with_moves = 0, may_move = 0;
+};
+
+void RunHistories(int histories, bool reserves, HistoryCounts& counts) {
   const char* const one = std::getenv("BERTH_SEED");
   int first = 0;
   if (one != nullptr) {
     ASSERT_TRUE(absl::SimpleAtoi(one, &first));
   }
-  int evictions = 0, moved = 0, waiting = 0, with_moves = 0, may_move = 0;
-  const int last = one != nullptr ? first : 149;
+  const int last = one != nullptr ? first : histories - 1;
   for (int seed = first; seed <= last; ++seed) {
-    GangHistory history(seed);
+    GangHistory history(seed, reserves);
     history.Run();
-    evictions += history.evictions();
-    moved += history.moved();
-    waiting += history.waiting();
-    with_moves += static_cast<int>(history.has_moved());
-    may_move += static_cast<int>(history.may_move());
-    if (HasFailure()) {
-      ADD_FAILURE() << "seed " << seed << "\n" << history.timeline();
-      return;
-    }
+    counts.evictions += history.evictions();
+    counts.moved += history.moved();
+    counts.waiting += history.waiting();
+    counts.reserved += history.reserved();
+    counts.with_moves += static_cast<int>(history.has_moved());
+    counts.may_move += static_cast<int>(history.may_move());
+    ASSERT_FALSE(::testing::Test::HasFailure()) << "seed " << seed << "\n" << history.timeline();
   }
-  if (one != nullptr) return;
-  std::printf("%d evictions; %d moves, in %d histories of %d that may move; %d gangs waited\n",
-              evictions, moved, with_moves, may_move, waiting);
-  EXPECT_GT(evictions, 60);
-  EXPECT_GT(moved, 10);
-  EXPECT_GT(with_moves, 8);
-  EXPECT_GT(waiting, 100);
+  std::printf(
+      "%d evictions; %d moves, in %d histories of %d that may move; %d gangs waited, "
+      "%d with a reservation\n",
+      counts.evictions, counts.moved, counts.with_moves, counts.may_move, counts.waiting,
+      counts.reserved);
+}
+
+TEST(RandomGangHistory, NoStateComesTwice) {
+  HistoryCounts counts;
+  RunHistories(150, /*reserves=*/false, counts);
+  if (HasFailure() || std::getenv("BERTH_SEED") != nullptr) return;
+  EXPECT_GT(counts.evictions, 60);
+  EXPECT_GT(counts.moved, 10);
+  EXPECT_GT(counts.with_moves, 8);
+  EXPECT_GT(counts.waiting, 100);
+}
+
+TEST(RandomGangHistory, NorWithReservationsAndSlices) {
+  HistoryCounts counts;
+  RunHistories(150, /*reserves=*/true, counts);
+  if (HasFailure() || std::getenv("BERTH_SEED") != nullptr) return;
+  EXPECT_GT(counts.moved, 5);
+  EXPECT_GT(counts.waiting, 100);
+  EXPECT_GT(counts.reserved, 20);
 }
 
 }  // namespace

@@ -117,6 +117,8 @@ TEST(WhatIf, TheAnswerChangesNothingAndIsWhatHappens) {
     const GroupExplanation answer = *explainer->ExplainGroup(*explainer->pending().front());
     const std::string first = Ask(*ask());
     EXPECT_EQ(Ask(*ask()), first);
+    (void)explainer->Explain(explainer->pending().front());
+    EXPECT_EQ(Ask(*explainer), first) << "of whom that and more was asked before";
 
     auto simulation =
         Simulation::Create(

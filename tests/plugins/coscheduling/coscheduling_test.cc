@@ -33,6 +33,13 @@ Object AsObject(const api::PodGroup& group) {
   return Object::Of(std::make_shared<api::PodGroup>(group));
 }
 
+class NoNodes final : public NodeStatuses {
+ public:
+  Code code(NodeRow) const override { return Code::kUnschedulable; }
+  Status status(NodeRow) const override { return Status::Unschedulable("no room"); }
+  std::vector<NodeRow> RowsWith(Code) const override { return {}; }
+};
+
 class CoschedulingTest : public ::testing::Test {
  protected:
   void SetUp() override { plugin_ = MakePlugin<Coscheduling, CoschedulingArgs>(handle_); }
@@ -91,6 +98,17 @@ TEST_F(CoschedulingTest, PreFilterWantsEnoughSiblings) {
                 "pre-filter pod a cannot proceed due to gated pods in the same PodGroup"));
   handle_.fake_groups().Set(kGroup, {{Member("a"), ""}, {Member("b"), ""}, {Member("c"), "n0"}});
   EXPECT_TRUE(PreFilter(*Member("a")).ok());
+}
+
+TEST_F(CoschedulingTest, PostFilterSaysNothingOfAPodWithoutAGroup) {
+  const auto post_filter = [this](const PodInfo& pod) {
+    CycleState state;
+    PostFilterResult result;
+    const NoNodes statuses;
+    return plugin_->PostFilter(state, pod, statuses, result);
+  };
+  EXPECT_EQ(post_filter(*MakePod().Name("single").Obj()), Status::Make(Code::kUnschedulable, {}));
+  EXPECT_EQ(post_filter(*Member("a")), Status::Unschedulable("can not find pod group"));
 }
 
 TEST_F(CoschedulingTest, PermitWaitsForTheQuorumAndThenLetsTheSiblingsGo) {

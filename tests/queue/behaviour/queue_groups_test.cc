@@ -258,6 +258,21 @@ TEST_F(QueueTest, AGroupBacksOffAsLongAsItsPluginAsks) {
   EXPECT_EQ(Pop(), "a");
 }
 
+TEST_F(QueueTest, AGroupIsRetriedWhoeverOfItIsThere) {
+  SetMinMember("default/g", 1);
+  Add(Member("a"));
+  Add(Member("b"));
+  Pop();
+  Reject({"Stranger"});
+  clock_.Advance(absl::Seconds(30));
+  Delete("a");
+  EXPECT_EQ(StateOf("b"), kUnschedulable);
+  queue().RetryGroup("default/other", SchedulingQueue::RetryBackoff::kUnlessIdle);
+  EXPECT_EQ(StateOf("b"), kUnschedulable);
+  queue().RetryGroup("default/g", SchedulingQueue::RetryBackoff::kUnlessIdle);
+  EXPECT_EQ(StateOf("b"), kActive);
+}
+
 TEST_F(QueueTest, AGroupBacksOffWithAMemberWhosePermitFailed) {
   for (const bool sibling_is_active : {false, true}) {
     SCOPED_TRACE(sibling_is_active);
@@ -282,6 +297,29 @@ TEST_F(QueueTest, AGroupBacksOffWithAMemberWhosePermitFailed) {
     EXPECT_NE(Pop(), "");
     queue().Done(popped_);
     for (const char* name : {"a", "b", "late"}) queue().Delete(Uid(name));
+  }
+}
+
+// They were tried again at once, and refused again, without end.
+TEST_F(QueueTest, MembersWhoseBindingFailedRestWithASiblingThatHadNoRoom) {
+  SetMinMember("default/g", 2);
+  const auto a = Add(Member("a"));
+  const auto b = Add(Member("b"));
+  Add(Member("surplus"));
+  for (int64_t seconds : {1, 2, 4, 8, 10, 10}) {
+    SCOPED_TRACE(seconds);
+    EXPECT_NE(Pop(), "");
+    const AttemptHistory history = popped_->history;
+    queue().Placed(popped_, Uid("a"));
+    queue().Placed(popped_, Uid("b"));
+    Reject({"Stranger"});
+    queue().Return(a, "default/g", history, {});
+    queue().Return(b, "default/g", history, {});
+    EXPECT_EQ(StateOf("surplus"), kErrorBackoff);
+    EXPECT_EQ(Pop(), "") << "not even when nothing else is active";
+    EXPECT_GE(queue().NextDue(), clock_.Now() + absl::Seconds(seconds));
+    clock_.AdvanceTo(queue().NextDue());
+    queue().Tick(clock_.Now());
   }
 }
 
