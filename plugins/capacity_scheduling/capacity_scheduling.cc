@@ -137,6 +137,16 @@ absl::StatusOr<std::unique_ptr<Plugin>> CapacityScheduling::Create(const PluginA
   return std::make_unique<CapacityScheduling>(handle);
 }
 
+const VictimUnit* CapacityScheduling::RulesWithoutQuota::FindForbidden(
+    const CycleState&, const PodInfo& pod, absl::Span<const VictimUnit> units) const {
+  const auto forbidden = absl::c_find_if(units, [&](const VictimUnit& unit) {
+    return absl::c_any_of(unit.pods, [&](const auto& member) {
+      return member->priority() >= pod.priority() || book_.QuotaOf(*member).has_value();
+    });
+  });
+  return forbidden == units.end() ? nullptr : &*forbidden;
+}
+
 void CapacityScheduling::AddNominatedPods(const PodInfo& pod, const Quota& quota,
                                           QuotaState& state) {
   nominated_.Refresh(handle_.nominator(), handle_.nodes());

@@ -151,6 +151,9 @@ class CapacityScheduling final : public Plugin,
    public:
     RulesWithoutQuota(Handle& handle, const QuotaBook& book)
         : PriorityPreemptionRules(handle, kPercentage, kAbsolute), book_(book) {}
+    // Nor does anybody with them who has one.
+    const VictimUnit* FindForbidden(const CycleState& state, const PodInfo& pod,
+                                    absl::Span<const VictimUnit> units) const override;
 
    protected:
     absl::StatusOr<bool> MayEvict(const NodeInfo&, const PodInfo& victim, const PodInfo&) override {

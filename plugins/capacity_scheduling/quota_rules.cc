@@ -67,6 +67,48 @@ bool QuotaRules::MayTakeBack(const QuotaState& state, const PodInfo& victim,
                                             : IsBorrowed(ledger_, state, *quota, amounts);
 }
 
+bool QuotaRules::MayEvictUnit(Scope scope, const QuotaState& state, const VictimUnit& unit,
+                              const PodInfo& pod) const {
+  if (scope != Scope::kReclaim) {
+    return absl::c_all_of(
+        unit.pods, [&](const PodPtr& member) { return MayEvict(scope, state, *member, pod); });
+  }
+  ResourceVector amounts;
+  for (const PodPtr& member : unit.pods) {
+    if (member->namespace_name() != unit.pods.front()->namespace_name()) return false;
+    amounts.Add(ledger_.RequestOf(*member));
+  }
+  return MayTakeBack(state, *unit.pods.front(), amounts, pod);
+}
+
+// Pods on their own were chosen while nobody was gone elsewhere: they go first, then one group
+// after the other.
+const VictimUnit* QuotaRules::FindForbidden(const CycleState& state, const PodInfo& pod,
+                                            absl::Span<const VictimUnit> units) const {
+  const QuotaState* const before = state.Find(kQuotaState);
+  if (before == nullptr) return nullptr;
+  QuotaState now = *before;
+  const Scope scope = ScopeOf(now, pod);
+  const auto remove = [&](const VictimUnit& unit) {
+    for (const PodPtr& member : unit.pods) now.changes.Remove(ledger_, *member);
+  };
+  for (const VictimUnit& unit : units) {
+    if (unit.group.empty()) remove(unit);
+  }
+  std::vector<const VictimUnit*> groups;
+  for (const VictimUnit& unit : units) {
+    if (!unit.group.empty()) groups.push_back(&unit);
+  }
+  while (!groups.empty()) {
+    const auto next = absl::c_find_if(
+        groups, [&](const VictimUnit* group) { return MayEvictUnit(scope, now, *group, pod); });
+    if (next == groups.end()) return groups.front();
+    remove(**next);
+    groups.erase(next);
+  }
+  return nullptr;
+}
+
 Status QuotaRules::PodEligibleToPreempt(const CycleState& state, const PodInfo& pod,
                                         const Nomination& nomination) {
   if (pod.preemption_policy() == PreemptionPolicy::kNever) {
@@ -98,7 +140,7 @@ Status QuotaRules::SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
   const auto state = [&run]() -> const QuotaState& { return *run.state().Find(kQuotaState); };
   const Scope scope = ScopeOf(state(), pod);
   const auto may_evict = [&](const PodPtr& victim) {
-    return MayEvict(scope, state(), *victim, pod);
+    return !run.IsKept(*victim) && MayEvict(scope, state(), *victim, pod);
   };
 
   std::vector<PodPtr> removed;

@@ -29,6 +29,9 @@ class QuotaRules final : public PreemptionRules, public PreemptionHints {
   SearchRange Range(int nodes) override { return {0, nodes}; }
   Status SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
                        PreemptionCandidate& candidate) override;
+  // A group goes as a pod that holds what all of its pods do.
+  const VictimUnit* FindForbidden(const CycleState& state, const PodInfo& pod,
+                                  absl::Span<const VictimUnit> units) const override;
   std::string NoVictimsReason(const NodeInfo* node, const PodInfo& preemptor) const override;
   // Those of lower priority, unless it takes back what others borrowed.
   Victims PossibleVictims(const CycleState& state, const PodInfo& pod) const override;
@@ -52,6 +55,8 @@ class QuotaRules final : public PreemptionRules, public PreemptionHints {
   Scope ScopeOf(const QuotaState& state, const PodInfo& pod) const;
   bool MayEvict(Scope scope, const QuotaState& state, const PodInfo& victim,
                 const PodInfo& pod) const;
+  bool MayEvictUnit(Scope scope, const QuotaState& state, const VictimUnit& unit,
+                    const PodInfo& pod) const;
 
   const QuotaLedger& ledger_;
 };

@@ -3,7 +3,9 @@
 #include "plugins/dynamic_resources/device_preemption.h"
 
 #include <utility>
+#include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "berth/columns/node_table.h"
 #include "plugins/dynamic_resources/returned_devices.h"
@@ -34,12 +36,37 @@ void DevicePreemption::RemoveGoneInPlan(ClaimsState& data) const {
   for (const auto& pod : gone_in_plan_->pods) {
     if (reader_.MayUseDevices(*pod)) UpdateReleased(data, *pod, devices_, handle_);
   }
+  for (const ReturnedClaim& claim : ReturnedInPlan()) {
+    const bool is_own = absl::c_any_of(
+        data.pod->claims, [&](const PodClaim& own) { return own.object.uid() == claim.uid; });
+    if (!is_own) data.released.insert(claim.devices.begin(), claim.devices.end());
+  }
+}
+
+const std::vector<ReturnedClaim>& DevicePreemption::ReturnedInPlan() const {
+  if (plan_ == gone_in_plan_->number) return returned_;
+  plan_ = gone_in_plan_->number;
+  returned_.clear();
+  if (plan_ == 0) return returned_;
+  returned_ = ClaimsOnTheirWayBack(gone_in_plan_->pods, devices_, handle_);
+  const absl::Time now = handle_.clock().Now();
+  absl::flat_hash_map<std::string, absl::Time> since;
+  for (const ReturnedClaim& claim : returned_) {
+    const auto known = returned_since_.find(claim.uid);
+    since[claim.uid] = known == returned_since_.end() ? now : known->second;
+  }
+  returned_since_ = std::move(since);
+  std::erase_if(returned_, [&](const ReturnedClaim& claim) {
+    return returned_since_[claim.uid] + kLongestWait <= now;
+  });
+  return returned_;
 }
 
 void DevicePreemption::SignGoneInPlan(PodSignature& signature) const {
   if (!is_enabled_) return;
   signature.Add(static_cast<int64_t>(gone_in_plan_->pods.size()));
   for (const auto& gone : gone_in_plan_->pods) signature.Add(gone->uid());
+  for (const ReturnedClaim& claim : ReturnedInPlan()) signature.Add(claim.uid);
 }
 
 void DevicePreemption::Remove(const PodInfo& pod, ClaimsState& data) const {
@@ -54,7 +81,7 @@ void DevicePreemption::Add(const PodInfo& pod, ClaimsState& data) const {
 
 bool DevicePreemption::Waits(const CycleState& state, const PodInfo& pod,
                              const NodeStatuses& statuses, Symbol plugin) {
-  if (!is_enabled_) return false;
+  if (!is_enabled_ || gone_in_plan_->number != 0) return false;  // a plan counts them as free
   const NodeTable& nodes = handle_.nodes();
   const NodeRow row = nodes.FindRow(Symbol::Intern(handle_.nominator().NominatedNode(pod)));
   if (row < 0 || statuses.rejecting_plugin(row) != plugin) return false;

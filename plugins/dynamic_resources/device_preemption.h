@@ -3,8 +3,10 @@
 #ifndef BERTH_PLUGINS_DYNAMIC_RESOURCES_DEVICE_PREEMPTION_H_
 #define BERTH_PLUGINS_DYNAMIC_RESOURCES_DEVICE_PREEMPTION_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/time/time.h"
@@ -17,6 +19,7 @@
 #include "plugins/dynamic_resources/claim_reader.h"
 #include "plugins/dynamic_resources/claims_state.h"
 #include "plugins/dynamic_resources/cluster_devices.h"
+#include "plugins/dynamic_resources/returned_devices.h"
 
 namespace berth {
 
@@ -31,7 +34,8 @@ class DevicePreemption {
 
   // --- Dry runs ---
 
-  // The pods are gone that the plan of a gang evicts.
+  // The pods are gone that the plan of a gang evicts; and of claims that nobody uses any more the
+  // devices are back.
   void RemoveGoneInPlan(ClaimsState& data) const;
   void SignGoneInPlan(PodSignature& signature) const;
   void Remove(const PodInfo& pod, ClaimsState& data) const;
@@ -46,12 +50,19 @@ class DevicePreemption {
              Symbol plugin);
 
  private:
+  // Claims that count as free in the plan that a gang is making. Found once for a plan. Each counts
+  // for a minute: then it is taken for lost.
+  const std::vector<ReturnedClaim>& ReturnedInPlan() const;
+
   Handle& handle_;
   const ClusterDevices& devices_;
   const ClaimReader& reader_;
   const bool is_enabled_;
   const std::shared_ptr<const GoneInPlan> gone_in_plan_;
   absl::flat_hash_map<std::string, absl::Time> waits_since_;  // by uid
+  mutable uint64_t plan_ = 0;                                 // of which this was found:
+  mutable std::vector<ReturnedClaim> returned_;
+  mutable absl::flat_hash_map<std::string, absl::Time> returned_since_;  // by claim
 };
 
 }  // namespace berth

@@ -2,6 +2,8 @@
 // Implementation of returned_devices.h.
 #include "plugins/dynamic_resources/returned_devices.h"
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -21,6 +23,11 @@ void ForEachDevice(const api::ResourceClaimStatus& status, Visit visit) {
     if (result.admin_access() || !result.share_id().empty()) continue;
     visit(DeviceId::Of(result.driver(), result.pool(), result.device()));
   }
+}
+
+// Of other consumers nobody knows whether they are there.
+bool IsPod(const api::ResourceClaimConsumerReference& user) {
+  return user.resource() == "pods" && user.api_group().empty();
 }
 
 bool HasPod(const NodeInfo& node, absl::string_view uid) {
@@ -55,6 +62,34 @@ void UpdateReleased(ClaimsState& data, const PodInfo& changed, const ClusterDevi
   }
 }
 
+std::vector<ReturnedClaim> ClaimsOnTheirWayBack(
+    absl::Span<const std::shared_ptr<const PodInfo>> gone, const ClusterDevices& devices,
+    const Handle& handle) {
+  std::vector<ReturnedClaim> returned;
+  std::optional<absl::flat_hash_set<absl::string_view>> running;  // uids
+  for (const Object* const claim : handle.objects().List(Kind::kResourceClaim)) {
+    const api::ResourceClaimStatus& status = claim->As<api::ResourceClaim>().status();
+    if (!status.has_allocation() || status.reserved_for().empty()) continue;
+    if (devices.InFlight(claim->uid()) != nullptr) continue;  // somebody joins it
+    if (!running.has_value()) {
+      running.emplace();
+      const NodeTable& nodes = handle.nodes();
+      for (NodeRow row = 0; row < nodes.size(); ++row) {
+        for (const auto& pod : nodes.node(row).pods()) running->insert(pod->uid());
+      }
+      for (const auto& pod : gone) running->insert(pod->uid());
+    }
+    const bool is_used = absl::c_any_of(status.reserved_for(), [&](const auto& user) {
+      return !IsPod(user) || running->contains(user.uid());
+    });
+    if (is_used) continue;
+    ReturnedClaim& back = returned.emplace_back();
+    back.uid = std::string(claim->uid());
+    ForEachDevice(status, [&](const DeviceId& device) { back.devices.push_back(device); });
+  }
+  return returned;
+}
+
 absl::flat_hash_set<DeviceId> DevicesOnTheirWayBack(const NodeInfo& node,
                                                     const ClusterDevices& devices,
                                                     const Handle& handle) {
@@ -72,7 +107,7 @@ absl::flat_hash_set<DeviceId> DevicesOnTheirWayBack(const NodeInfo& node,
     if (!can_be_used_on(node)) continue;
     const auto has_user = [&](const NodeInfo& other) {
       return can_be_used_on(other) && absl::c_any_of(status.reserved_for(), [&](const auto& user) {
-               return HasPod(other, user.uid());
+               return !IsPod(user) || HasPod(other, user.uid());
              });
     };
     bool is_used = has_user(node);

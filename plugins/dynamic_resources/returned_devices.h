@@ -3,7 +3,12 @@
 #ifndef BERTH_PLUGINS_DYNAMIC_RESOURCES_RETURNED_DEVICES_H_
 #define BERTH_PLUGINS_DYNAMIC_RESOURCES_RETURNED_DEVICES_H_
 
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "absl/container/flat_hash_set.h"
+#include "absl/types/span.h"
 #include "berth/devices/device_id.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/node_info.h"
@@ -18,6 +23,17 @@ namespace berth {
 // released.
 void UpdateReleased(ClaimsState& data, const PodInfo& changed, const ClusterDevices& devices,
                     const Handle& handle);
+
+// A claim that nobody uses any more, and the devices that it has for itself.
+struct ReturnedClaim {
+  std::string uid;
+  std::vector<DeviceId> devices;
+};
+// The claims of which no user runs on any node. Those whose users are in `gone` are not among them.
+// Reads all claims and all pods.
+std::vector<ReturnedClaim> ClaimsOnTheirWayBack(
+    absl::Span<const std::shared_ptr<const PodInfo>> gone, const ClusterDevices& devices,
+    const Handle& handle);
 
 // The devices of claims of which no user runs any more on any node where the claim can be used, as
 // far as `node` is one of these. Their controller is about to take the allocations away. Reads all

@@ -223,22 +223,30 @@ class ManifestReader {
     }
     good &= CheckMeta(value, kind, meta, problems);
     if (!problems.empty()) Take(problems, SubjectOf(value, KindName(kind)));
-    if (!good) return;
+    const bool is_quota = kind == Kind::kClusterQuota || kind == Kind::kElasticQuota;
+    if (is_quota) NoteFields(value.where().ToString(), value, "");
+    if (!good) {
+      if (!is_quota || meta.name().empty()) return;
+      SetNamespace(kind, meta);
+      result_.quotas_in_part.emplace_back(kind, std::move(message), value.where());
+      return;
+    }
     const auto subject = [&] { return SubjectOf(value, KindName(kind)); };
     if (const std::optional<ManifestWarnings::Marked> what = MarkedAs(kind)) {
       warnings_.CheckGroupMarks(value, *what, "", subject);
     }
     if (kind == Kind::kPod) warnings_.CheckAnnotations(value.Find("metadata"), "", subject);
     if (kind == Kind::kDeviceClass) warnings_.CheckGpuMilli(value.Find("metadata"), subject);
-    if (kind == Kind::kClusterQuota || kind == Kind::kElasticQuota) {
-      NoteFields(value.where().ToString(), value, "");
-    }
+    SetNamespace(kind, meta);
+    AddObject(kind, std::move(message), value.where());
+  }
+
+  void SetNamespace(Kind kind, api::ObjectMeta& meta) const {
     if (!IsNamespaced(kind)) {
       meta.clear_namespace_();
     } else if (meta.namespace_().empty()) {
       meta.set_namespace_(options_.default_namespace);
     }
-    AddObject(kind, std::move(message), value.where());
   }
 
   // As messages name them: "spec.reclaim.strategy", "spec.min[gpu]"; a label or annotation by its

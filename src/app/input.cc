@@ -12,6 +12,7 @@
 #include "app/terminal.h"
 #include "berth/http_extender.h"
 #include "engine/framework_set.h"
+#include "quota/quotas_of_objects.h"
 
 namespace berth {
 namespace {
@@ -93,6 +94,10 @@ std::optional<ExtenderList> MakeExtenders(const KubeSchedulerConfiguration& conf
 
 std::optional<Manifests> ReadCluster(const std::vector<std::string>& paths) {
   Manifests manifests = ReadManifests(paths);
+  if (!manifests.problems.ok()) {
+    manifests.problems.Append(CheckQuotasOf(manifests));
+    manifests.problems.SortByLocation();
+  }
   PrintProblems(manifests.problems);
   if (!manifests.problems.ok()) return std::nullopt;
   PrintWorkloads(manifests.workloads);

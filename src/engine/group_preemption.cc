@@ -443,8 +443,9 @@ void GroupPreemption::PlanInOrders(const AttemptRequest& request,
     if (is_plan) {
       const int victims = CostOf(result).victims;
       result.answer = GroupAnswer::kPlan;
-      result.finding = absl::StrCat(victims, victims == 1 ? " pod is" : " pods are",
-                                    " evicted to make room for it.");
+      result.finding = victims == 0 ? "It waits for devices of claims that nobody uses any more."
+                                    : absl::StrCat(victims, victims == 1 ? " pod is" : " pods are",
+                                                   " evicted to make room for it.");
       return;
     }
     if (draft.cycles() == 0) continue;  // nothing was tried: the order is the same as before

@@ -33,8 +33,14 @@ class GroupPreemption::Draft {
         cluster_(cluster),
         pod_scheduler_(pod_scheduler),
         budgets_(budgets),
-        transaction_(cluster, trial_.placed) {}
-  ~Draft() { transaction_.RollBack(); }
+        transaction_(cluster, trial_.placed) {
+    GoneInPlan& gone = *cluster_.gone_in_plan();
+    gone.number = ++gone.plans;
+  }
+  ~Draft() {
+    transaction_.RollBack();
+    cluster_.gone_in_plan()->number = 0;
+  }
 
   // Who fits without evictions has a place, in that order, until the group is whole.
   void PlaceWithoutEvictions(absl::Span<const PodPtr> order);

@@ -68,7 +68,8 @@ void GroupScheduler::Place(const AttemptRequest& request, AttemptResult& result)
 
 void GroupScheduler::PlanMoves(const AttemptRequest& request, AttemptResult& result) {
   if (request.most_moves == 0 || !request.plans_evictions) return;
-  if (!result.minimum_reached && result.plans.empty()) moves_.Plan(request, result);
+  const bool has_plan = result.answer == GroupAnswer::kPlan || !result.plans.empty();
+  if (!result.minimum_reached && !has_plan) moves_.Plan(request, result);
 }
 
 void GroupScheduler::PlaceOrPlan(const AttemptRequest& request, AttemptResult& result) {

@@ -119,7 +119,8 @@ void PlacementTrial::Fail() {
     if (++tried > kMostPlans) scoped_.most_moves = 0;  // each is a search of its own
     AttemptResult other;
     TryToEvictIn(candidate, other);
-    const bool is_plan = !other.plans.empty() || !other.placed.empty();
+    const bool is_plan =
+        other.answer == GroupAnswer::kPlan || !other.plans.empty() || !other.placed.empty();
     GroupPreemption& preemption = group_scheduler_.preemption();
     const bool better =
         is_first ||

@@ -3,7 +3,9 @@
 #include "group/group_victims.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -55,6 +57,48 @@ bool GroupVictims::EndGroup(absl::Span<const std::shared_ptr<const PodInfo>> vic
   bool any = false;
   ForEachEndingGroup(victims, [&](const GroupMembers&) { any = true; });
   return any;
+}
+
+std::vector<VictimUnit> GroupVictims::UnitsOf(
+    absl::Span<const std::shared_ptr<const PodInfo>> victims, Symbol node) const {
+  std::vector<const GroupMembers*> ending;
+  ForEachEndingGroup(victims, [&](const GroupMembers& group) { ending.push_back(&group); });
+  std::vector<VictimUnit> units;
+  for (const std::shared_ptr<const PodInfo>& victim : victims) {
+    const GroupMembers* const group = any_groups() ? groups_->GroupWith(*victim) : nullptr;
+    if (group == nullptr || !absl::c_linear_search(ending, group)) {
+      units.push_back({{victim}, {node}, ""});
+      continue;
+    }
+    const bool is_there =
+        absl::c_any_of(units, [&](const VictimUnit& unit) { return unit.group == group->name(); });
+    if (is_there) continue;
+    VictimUnit& unit = units.emplace_back();
+    unit.group = std::string(group->name());
+    for (const GroupMember& member : group->members()) {
+      if (!Runs(member)) continue;
+      unit.pods.push_back(member.pod);
+      unit.nodes.push_back(Symbol::Intern(member.node_name));
+    }
+  }
+  return units;
+}
+
+void GroupVictims::AddStaying(absl::Span<const std::shared_ptr<const PodInfo>> on_node,
+                              absl::string_view name, std::vector<const PodInfo*>& staying) const {
+  const GroupMembers* of_name = nullptr;
+  std::vector<const PodInfo*> members;
+  for (const std::shared_ptr<const PodInfo>& pod : on_node) {
+    const GroupMembers* const group = any_groups() ? groups_->GroupWith(*pod) : nullptr;
+    if (group == nullptr || group->name() != name || pod->deletion_time().has_value()) continue;
+    of_name = group;
+    members.push_back(pod.get());
+  }
+  if (of_name == nullptr) return;
+  absl::c_stable_sort(
+      members, [](const PodInfo* a, const PodInfo* b) { return a->priority() > b->priority(); });
+  const size_t going = std::min(members.size(), static_cast<size_t>(Surplus(*of_name)));
+  staying.insert(staying.end(), members.begin(), members.end() - going);
 }
 
 void GroupVictims::AddWholeGroups(Pods& victims) const {

@@ -6,8 +6,11 @@
 #include <memory>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "berth/api/symbol.h"
 #include "berth/extensions/group.h"
+#include "berth/preemption/victim_rules.h"
 #include "framework/running_groups.h"
 
 namespace berth {
@@ -28,6 +31,13 @@ class GroupVictims {
   bool TakesOthers(const PodInfo& pod) const;
   // Whether a group would end if all of these go: one with other members than a single one.
   bool EndGroup(absl::Span<const std::shared_ptr<const PodInfo>> victims) const;
+  // The victims in units: of groups that end all that run, the others one by one; as they come.
+  std::vector<VictimUnit> UnitsOf(absl::Span<const std::shared_ptr<const PodInfo>> victims,
+                                  Symbol node) const;
+  // Adds the pods of a node that stay if no more of the group goes than can without its end: all
+  // of the group but the least important.
+  void AddStaying(absl::Span<const std::shared_ptr<const PodInfo>> on_node, absl::string_view group,
+                  std::vector<const PodInfo*>& staying) const;
   // Adds the other members of groups that end.
   void AddWholeGroups(Pods& victims) const;
   // How many more of the group's members can go without its end.

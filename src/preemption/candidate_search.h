@@ -32,7 +32,9 @@ struct PreemptionQuery {
   PreemptionRules::SearchRange range;
   std::vector<PreemptionRules::CandidateScore> scores;  // empty: DefaultScoresOf()
   const FollowedBudgets& budgets;
-  // Absent: no pod is spared for its group.
+  // Which groups end without some of their pods; null: there are none.
+  const GroupVictims* groups = nullptr;
+  // Null: no pod is spared for its group.
   const GroupVictims* spare_groups = nullptr;
 };
 

@@ -5,7 +5,9 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 
 namespace berth {
@@ -35,12 +37,25 @@ Status NoVictims(const PreemptionRules& rules, const NodeInfo* node, const PodIn
   return Status::UnschedulableAndUnresolvable(rules.NoVictimsReason(node, preemptor));
 }
 
-DryRunResult DryRunNode(Handle& handle, const PreemptionQuery& query, NodeRow row) {
+namespace {
+
+using GroupNames = std::vector<std::string>;
+
+// Of the groups `kept` only those go that may without the others.
+DryRunResult DryRunKeeping(Handle& handle, const PreemptionQuery& query, NodeRow row,
+                           const GroupNames& kept) {
   const NodeInfo& node = handle.nodes().node(row);
   query.state.work_budget().Spend(kStepsOfRun + static_cast<int64_t>(node.pods().size()) / 4);
   DryRun run(handle, query.state, query.pod, node);
   if (query.spare_groups != nullptr) {
     run.Spare([&query](const PodInfo& pod) { return query.spare_groups->TakesOthers(pod); });
+  }
+  if (!kept.empty()) {
+    std::vector<const PodInfo*> staying;
+    for (const std::string& group : kept) query.groups->AddStaying(node.pods(), group, staying);
+    run.Keep([staying = std::move(staying)](const PodInfo& pod) {
+      return absl::c_any_of(staying, [&](const PodInfo* one) { return one->uid() == pod.uid(); });
+    });
   }
   auto scored = std::make_shared<ScoredCandidate>();
   PreemptionCandidate& candidate = scored->candidate;
@@ -56,6 +71,50 @@ DryRunResult DryRunNode(Handle& handle, const PreemptionQuery& query, NodeRow ro
                         result.failure == NoVictims(query.rules, &node, query.pod);
   }
   return result;
+}
+
+// Keeps more and more groups, until those that end may.
+DryRunResult TryKeeping(Handle& handle, const PreemptionQuery& query, NodeRow row, GroupNames& kept,
+                        int& runs_left) {
+  DryRunResult result = DryRunKeeping(handle, query, row, kept);
+  if (result.candidate == nullptr) return result;
+  const PreemptionCandidate& candidate = result.candidate->candidate;
+  const std::optional<std::string> forbidden = ForbiddenGroup(handle, query, candidate);
+  if (!forbidden.has_value()) return result;
+  GroupNames ending = {*forbidden};  // it may go if another one does not
+  const Symbol node = handle.nodes().node(row).name();
+  for (const VictimUnit& unit : query.groups->UnitsOf(candidate.victims, node)) {
+    if (!unit.group.empty() && unit.group != *forbidden) ending.push_back(unit.group);
+  }
+  for (const std::string& group : ending) {
+    if (absl::c_linear_search(kept, group) || --runs_left < 0) continue;
+    kept.push_back(group);
+    DryRunResult keeping = TryKeeping(handle, query, row, kept, runs_left);
+    kept.pop_back();
+    if (keeping.candidate != nullptr) return keeping;
+  }
+  return {.failure = Status::Unschedulable(absl::StrCat(
+              "group ", *forbidden, " would end, and not all of its pods may be evicted")),
+          .retry_time = result.retry_time};
+}
+
+}  // namespace
+
+std::optional<std::string> ForbiddenGroup(const Handle& handle, const PreemptionQuery& query,
+                                          const PreemptionCandidate& candidate) {
+  if (query.groups == nullptr || !query.groups->EndGroup(candidate.victims)) return std::nullopt;
+  const Symbol node = handle.nodes().node(candidate.row).name();
+  const std::vector<VictimUnit> units = query.groups->UnitsOf(candidate.victims, node);
+  const VictimUnit* const forbidden = query.rules.FindForbidden(query.state, query.pod, units);
+  if (forbidden == nullptr) return std::nullopt;
+  return forbidden->group;
+}
+
+DryRunResult DryRunNode(Handle& handle, const PreemptionQuery& query, NodeRow row) {
+  constexpr int kMostRuns = 32;
+  int runs_left = kMostRuns;
+  GroupNames kept;
+  return TryKeeping(handle, query, row, kept, runs_left);
 }
 
 }  // namespace berth

@@ -4,6 +4,8 @@
 #define BERTH_SRC_PREEMPTION_DRY_RUN_NODE_H_
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
 #include "absl/time/time.h"
 #include "berth/columns/node_table.h"
@@ -20,8 +22,13 @@ struct DryRunResult {
 };
 
 // Asks the rules which pods they would evict from the node of that row, and scores the candidate.
-// Spends the budget of the attempt.
+// Of a group that may not go as a whole, no more pods go than it has beyond its minimum. Spends the
+// budget of the attempt.
 DryRunResult DryRunNode(Handle& handle, const PreemptionQuery& query, NodeRow row);
+
+// A group that would end with the candidate's victims, and may not, by the rules; absent: none.
+std::optional<std::string> ForbiddenGroup(const Handle& handle, const PreemptionQuery& query,
+                                          const PreemptionCandidate& candidate);
 
 // By the scores of the query.
 CandidateScores ScoresOf(const PreemptionCandidate& candidate, const PreemptionQuery& query);

@@ -85,6 +85,7 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
   if (handle_.nodes().size() == 0) return Status::Error("no nodes available");
 
   parts_->budgets->Refresh(handle_.objects(), handle_.nodes());
+  const GroupVictims groups(handle_.groups());
   const int potential_nodes = statuses.CountWith(Code::kUnschedulable);
   const PreemptionQuery query{
       .rules = rules,
@@ -94,7 +95,8 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
       .potential_nodes = potential_nodes,
       .range = potential_nodes == 0 ? PreemptionRules::SearchRange() : rules.Range(potential_nodes),
       .scores = rules.OrderedScores(),
-      .budgets = *parts_->budgets};
+      .budgets = *parts_->budgets,
+      .groups = groups.any_groups() ? &groups : nullptr};
   // The pruned search finds the best candidate only, and uses what plugins declared.
   const bool needs_full_search =
       state.full_evaluation() || !query.scores.empty() || AnyExtenderInterested(handle_, pod);
@@ -110,11 +112,13 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
     if (!found->failure.IsError()) result.nominated_node = "";  // ends its nomination
     return std::move(found->failure);
   }
-  const GroupVictims groups(handle_.groups());
   if (groups.any_groups()) PreferWithoutGroups(handle_, groups, query, found->candidates);
   if (ExtendersPreempt(handle_, pod)) {
     Status asked = AskExtenders(handle_, query, found->candidates);
     if (!asked.ok()) return asked;
+    std::erase_if(found->candidates, [&](const ScoredCandidatePtr& scored) {
+      return ForbiddenGroup(handle_, query, scored->candidate).has_value();
+    });
     if (found->candidates.empty()) {
       return Status::Unschedulable("no candidate node for preemption");
     }

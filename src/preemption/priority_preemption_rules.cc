@@ -56,7 +56,7 @@ Status PriorityPreemptionRules::SelectVictims(DryRun& run, const DisruptionBudge
   const PodInfo& pod = run.pod();
   std::vector<PodPtr> removed;
   for (const PodPtr& victim : run.node().pods()) {
-    if (victim->priority() >= pod.priority()) continue;
+    if (victim->priority() >= pod.priority() || run.IsKept(*victim)) continue;
     const absl::StatusOr<bool> may_evict = MayEvict(run.node(), *victim, pod);
     if (!may_evict.ok()) return Status::Error(may_evict.status());
     if (*may_evict) removed.push_back(victim);

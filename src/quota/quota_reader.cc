@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading ElasticQuotas and ClusterQuotas.
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <tuple>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -153,8 +155,7 @@ class SpecReader {
     }
     for (const absl::string_view key : kUnread) {
       if (Has(labels, key) || Has(annotations, key)) {
-        problems_.AddWarning(object_.where(), object_.ToString(),
-                             absl::StrCat(key, ": is not read; docs/quota.md has what is"));
+        Warn(absl::StrCat(key, ": is not read; docs/quota.md has what is"));
       }
     }
     return std::move(spec_);
@@ -170,7 +171,11 @@ class SpecReader {
     problems_.AddError(object_.where(), object_.ToString(), std::move(message));
   }
 
-  // Nothing if it is reported.
+  void Warn(std::string message) {
+    problems_.AddWarning(object_.where(), object_.ToString(), std::move(message));
+  }
+
+  // Nothing if it is reported; or has no text, as it was reported when the object was read.
   std::optional<std::pair<QuotaLine, Quantity>> Read(absl::string_view field,
                                                      absl::string_view name,
                                                      absl::string_view text) {
@@ -185,6 +190,7 @@ class SpecReader {
                          "gpu{attribute:gpu.nvidia.com/architecture=Hopper}"));
       return std::nullopt;
     }
+    if (text.empty()) return std::nullopt;
     const absl::StatusOr<Quantity> quantity = Quantity::Parse(text);
     if (!quantity.ok() || quantity->IsNegative()) {
       Wrong(absl::StrCat(field, "[", name,
@@ -201,11 +207,20 @@ class SpecReader {
     const int64_t amount = line.Amount(quantity);
     amounts.Set(line, amount);
     const Quantity counted = line.QuantityOf(amount);
-    if (counted != quantity && quantity < Quantity::FromValue(int64_t{1} << 60)) {
-      problems_.AddWarning(
-          object_.where(), object_.ToString(),
-          absl::StrCat(field, "[", name, "]: ", text, " is finer than it is counted, and taken as ",
-                       counted.ToString(), "; write that, or less"));
+    // Thousandths of what is written as the most that 64 bits hold may be more than they hold.
+    if (Quantity::FromValue(std::numeric_limits<int64_t>::max()) < quantity) {
+      Warn(absl::StrCat(field, "[", name, "]: ", text,
+                        " is more than can be counted, and taken as ", counted.ToString(),
+                        "; write that, or less"));
+    } else if (counted != quantity && quantity < Quantity::FromValue(int64_t{1} << 53)) {
+      Warn(absl::StrCat(field, "[", name, "]: ", text,
+                        " is finer than it is counted, and taken as ", counted.ToString(),
+                        "; write that, or less"));
+    }
+    if (!line.attribute().empty() && !absl::StrContains(line.attribute(), '/')) {
+      Warn(absl::StrCat(field, "[", name, "]: names no driver, and counts devices of every driver ",
+                        "that has an attribute of that name; write attribute:DRIVER/",
+                        line.attribute()));
     }
   }
   // A plain number, in thousandths.

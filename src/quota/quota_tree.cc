@@ -131,11 +131,20 @@ std::optional<int64_t> QuotaTree::capacity(int line) const { return capacity_[li
 // Everything but `used_`, from the bottom up.
 void QuotaTree::Reckon(int line) {
   const QuotaLine& of = lines_[line];
+  // Whoever names a min names it for those above, too, of whom it is a part.
+  for (auto next = top_down_.rbegin(); next != top_down_.rend(); ++next) {
+    const QuotaId quota = *next;
+    concerns_[At(quota, line)] =
+        quota != kCluster &&
+        (specs_[quota].min.Find(of).has_value() ||
+         absl::c_any_of(children_[quota], [&](QuotaId child) { return Concerns(child, line); }));
+  }
   for (const QuotaId quota : top_down_) {
     if (quota == kCluster) continue;
-    const QuotaSpec& spec = specs_[quota];
-    concerns_[At(quota, line)] = spec.min.Find(of).has_value() || spec.max.Find(of).has_value() ||
-                                 (parents_[quota] != kCluster && Concerns(parents_[quota], line));
+    if (specs_[quota].max.Find(of).has_value() ||
+        (parents_[quota] != kCluster && Concerns(parents_[quota], line))) {
+      concerns_[At(quota, line)] = true;
+    }
   }
   for (auto next = top_down_.rbegin(); next != top_down_.rend(); ++next) {
     const QuotaId quota = *next;

@@ -64,27 +64,25 @@ SourceLocation PlaceOf(const Problem& problem, const Manifests& manifests) {
 }  // namespace
 
 Problems CheckQuotasOf(const Manifests& manifests) {
-  Problems placed;
-  for (Problem problem : CheckQuotasOf(manifests.objects)) {
-    problem.where = PlaceOf(problem, manifests);
-    placed.Add(std::move(problem));
-  }
-  return placed;
-}
-
-Problems CheckQuotasOf(const std::vector<Object>& objects) {
   std::vector<const Object*> quotas;
-  for (const Object& object : objects) {
+  for (const Object& object : manifests.objects) {
     if (object.kind() == Kind::kElasticQuota || object.kind() == Kind::kClusterQuota) {
       quotas.push_back(&object);
     }
   }
-  Problems problems;
-  if (quotas.empty()) return problems;
+  for (const Object& object : manifests.quotas_in_part) quotas.push_back(&object);
+  Problems problems, placed;
+  if (quotas.empty()) return placed;
   const std::vector<QuotaSpec> specs = ReadQuotas(quotas, problems);
-  const QuotaTree tree(specs);
-  CheckQuotas(specs, CapacityOf(objects, tree.lines()), problems);
-  return problems;
+  // Nodes may be among what could not be read.
+  QuotaAmounts capacity;
+  if (manifests.problems.ok()) capacity = CapacityOf(manifests.objects, QuotaTree(specs).lines());
+  CheckQuotas(specs, capacity, problems);
+  for (Problem problem : problems) {
+    problem.where = PlaceOf(problem, manifests);
+    placed.Add(std::move(problem));
+  }
+  return placed;
 }
 
 }  // namespace berth

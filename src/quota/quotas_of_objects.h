@@ -6,16 +6,14 @@
 #include <vector>
 
 #include "berth/api/manifest.h"
-#include "berth/api/object.h"
 #include "berth/api/problem.h"
 
 namespace berth {
 
 // What is wrong with the ElasticQuotas and ClusterQuotas among the objects, beside its nodes:
 // limits that contradict each other, parents that do not exist, pods that two quotas select. Each
-// with the place of its quota. Empty without quotas.
-Problems CheckQuotasOf(const std::vector<Object>& objects);
-// The same, each with the place of the field that it is about, where there is one.
+// with the place of the field that it is about, or of its quota. Empty without quotas. Quotas that
+// could be read in part count as far as they could.
 Problems CheckQuotasOf(const Manifests& manifests);
 
 }  // namespace berth

@@ -432,13 +432,17 @@ absl::StatusOr<v1::ValidateAnswer> Validate(const ClusterServerOptions& options,
     loaded.problems.SortByLocation();
     problems.Append(std::move(loaded.problems));
   }
-  std::vector<Object> objects;
+  Manifests all;
   for (int i = 0; i < request.manifests_size(); ++i) {
     Manifests manifests = ParseManifest(request.manifests(i), absl::StrCat("manifests[", i, "]"));
-    problems.Append(std::move(manifests.problems));
-    for (Object& object : manifests.objects) objects.push_back(std::move(object));
+    all.problems.Append(std::move(manifests.problems));
+    for (Object& object : manifests.objects) all.objects.push_back(std::move(object));
+    for (Object& quota : manifests.quotas_in_part) all.quotas_in_part.push_back(std::move(quota));
+    all.fields_of_quotas.merge(manifests.fields_of_quotas);
   }
-  problems.Append(CheckQuotasOf(objects));
+  Problems of_quotas = CheckQuotasOf(all);
+  problems.Append(std::move(all.problems));
+  problems.Append(std::move(of_quotas));
   v1::ValidateAnswer answer;
   answer.set_valid(problems.ok());
   for (const Problem& problem : problems) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_split.h"
 #include "berth/api/manifest.h"
 #include "berth/quota/quota_spec.h"
 #include "quota/quotas_of_objects.h"
@@ -16,6 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 struct Read {
   Manifests manifests;
@@ -248,6 +250,64 @@ spec:
         "q.yaml:25:9: error: ElasticQuota default/e: spec.min[cpu] is 2, more than spec.max, 1"}) {
     EXPECT_THAT(text, HasSubstr(std::string(expected)));
   }
+}
+
+// All that is wrong, although some of it keeps the quota from being read.
+TEST(CheckQuotasOf, SaysWhatElseIsWrongWithAQuotaThatCannotBeRead) {
+  Manifests manifests = ParseManifest(R"(
+apiVersion: scheduling.berth.dev/v1alpha1
+kind: ClusterQuota
+metadata: {name: a}
+spec:
+  fence: Sideways
+  weight: -1
+  min:
+    cpu: few
+    memory: 1e400
+  max:
+    memory: lots
+    'gpu{attribute:foo=bar}': 2
+    pods: 1.5
+  lendingLimit: {cpu: 1}
+---
+apiVersion: scheduling.berth.dev/v1alpha1
+kind: ClusterQuota
+metadata: {name: b}
+spec: {parent: a, namespaces: [b], fence: Up}
+---
+apiVersion: scheduling.x-k8s.io/v1alpha1
+kind: ElasticQuota
+metadata: {name: e}
+spec:
+  min: {cpu: -1, memory: 3}
+  max: {cpu: 1e20, memory: 2, pods: 0.5}
+)",
+                                      "q.yaml");
+  manifests.problems.Append(CheckQuotasOf(manifests));
+  manifests.problems.SortByLocation();
+  const std::vector<std::string> lines =
+      absl::StrSplit(manifests.problems.ToString(), '\n', absl::SkipEmpty());
+  EXPECT_THAT(
+      lines,
+      ElementsAre(
+          StartsWith("q.yaml:6:3: error: ClusterQuota a: spec.fence: "),
+          StartsWith("q.yaml:7:3: error: ClusterQuota a: spec.weight: is negative"),
+          StartsWith("q.yaml:9:10: error: ClusterQuota a: spec.min.cpu: \"few\" is not a quantity"),
+          StartsWith("q.yaml:10:5: warning: ClusterQuota a: spec.min[memory]: 1e400 is more than "
+                     "can be counted, and taken as 9223372036854775807; write that, or less"),
+          StartsWith("q.yaml:12:13: error: ClusterQuota a: spec.max.memory: \"lots\" is not"),
+          StartsWith(
+              "q.yaml:13:5: warning: ClusterQuota a: spec.max[gpu{attribute:foo=bar}]: names "
+              "no driver"),
+          StartsWith("q.yaml:14:5: warning: ClusterQuota a: spec.max[pods]: 1.5 is finer"),
+          StartsWith("q.yaml:20:38: error: ClusterQuota b: spec.fence: \"Up\" is none of"),
+          StartsWith("q.yaml:26:14: error: ElasticQuota default/e: spec.min.cpu: -1 is negative"),
+          StartsWith(
+              "q.yaml:26:18: error: ElasticQuota default/e: spec.min[memory] is 3, more than "
+              "spec.max, 2"),
+          StartsWith("q.yaml:27:9: warning: ElasticQuota default/e: spec.max[cpu]: 1e20 is more"),
+          StartsWith(
+              "q.yaml:27:31: warning: ElasticQuota default/e: spec.max[pods]: 0.5 is finer")));
 }
 
 TEST(CheckQuotas, SumsEndWhere64BitsDo) {

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "berth/quota/taking.h"
 
@@ -1131,6 +1132,67 @@ TEST(TakingRule, NobodyTakesBackWhatWasTaken) {
         TakingRule(quotas.tree, now).MayTake({b, holds, 0, now}, {a, asks, 0, now, now}).ok());
   }
   EXPECT_GT(taken, 100);
+}
+
+// A parent that does not name a line has its children's mins as its own. Whether somebody writes
+// that down changes nothing: who may take what, and whose turn it is.
+TEST(TakingRule, TheSumOfTheChildrenNeedNotBeWritten) {
+  int taken = 0, compared = 0;
+  for (uint32_t seed = 0; seed < 2000; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    std::mt19937 random(seed);
+    const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % n); };
+    std::vector<QuotaSpec> left_out, written;
+    std::vector<std::string> above = {""};  // those that have children
+    for (int i = 0; i < 7; ++i) {
+      const std::string name = absl::StrCat("q", i);
+      SpecBuilder spec(name, above[below(static_cast<int64_t>(above.size()))]);
+      spec.spec.weight = below(4);
+      if (below(2) == 0) spec.spec.reclaim = ReclaimStrategy::kFairShare;
+      if (i < 3) {
+        above.push_back(name);
+      } else if (below(4) > 0) {
+        spec.Min(below(6));
+      }
+      left_out.push_back(spec);
+    }
+    const QuotaTree sums(left_out);
+    if (sums.lines().empty()) continue;
+    written = left_out;
+    for (int i = 2; i >= 0; --i) {
+      const bool is_said = absl::c_any_of(written, [&](const QuotaSpec& child) {
+        return child.parent == written[i].name && child.min.Find(kGpus).has_value();
+      });
+      if (is_said) {
+        written[i].min.Set(kGpus, static_cast<int64_t>(sums.guarantee(i + 1, Line(sums, kGpus))));
+      }
+    }
+    Gpus one(left_out, 20), other(written, 20);
+    for (int i = 0; i < 5; ++i) {
+      const QuotaId quota = 1 + static_cast<QuotaId>(below(7));
+      const LineAmounts amounts = one.Of(below(6));
+      one.tree.Charge(quota, amounts);
+      other.tree.Charge(quota, amounts);
+    }
+    const absl::Time now = absl::UnixEpoch();
+    const LineAmounts asks = one.Of(1 + below(4)), holds = one.Of(1 + below(4));
+    for (QuotaId a = 1; a <= 7; ++a) {
+      EXPECT_EQ(one.tree.FindShortage(a, asks).has_value(),
+                other.tree.FindShortage(a, asks).has_value());
+      EXPECT_EQ(one.tree.DominantShareOf(a, asks).millionths,
+                other.tree.DominantShareOf(a, asks).millionths);
+      for (QuotaId b = 1; b <= 7; ++b) {
+        const QuotaTaker taker{a, asks, 0, now};
+        const QuotaHolder holder{b, holds, 0, now, now};
+        const bool may = TakingRule(one.tree, now).MayTake(taker, holder).ok();
+        EXPECT_EQ(may, TakingRule(other.tree, now).MayTake(taker, holder).ok()) << a << " " << b;
+        taken += static_cast<int>(may && a != b);
+        ++compared;
+      }
+    }
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(taken, compared / 50);
 }
 
 }  // namespace

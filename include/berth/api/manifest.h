@@ -36,6 +36,9 @@ struct Manifests {
   // Whatever could not be read, with its place. An object with a problem is not among `objects`;
   // the others are.
   Problems problems;
+  // Quotas with a problem, without what could not be read: so that what else is wrong with them, or
+  // with others beside them, is told at once.
+  std::vector<Object> quotas_in_part;
   // Objects of kinds that Berth does not read ("v1 ConfigMap"), with how many there were.
   std::map<std::string, int> ignored_kinds;
   // Pods stand in the input already made, or are made of the templates of Deployments, ReplicaSets,

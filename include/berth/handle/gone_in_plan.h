@@ -3,6 +3,7 @@
 #ifndef BERTH_HANDLE_GONE_IN_PLAN_H_
 #define BERTH_HANDLE_GONE_IN_PLAN_H_
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -10,11 +11,16 @@
 
 namespace berth {
 
-// Handle::Shared<GoneInPlan>(): the engine fills it. Pods that are not on Handle::nodes() only
-// because the attempt makes a plan as if they had gone, as a group does, which preempts as a whole:
-// what they hold by objects, such as claims, will be free then. Empty mostly. Scheduling thread.
+// Handle::Shared<GoneInPlan>(): the engine fills it. Scheduling thread.
 struct GoneInPlan {
+  // Pods that are not on Handle::nodes() only because the attempt makes a plan as if they had gone,
+  // as a group does, which preempts as a whole: what they hold by objects, such as claims, will be
+  // free then. Empty mostly.
   std::vector<std::shared_ptr<const PodInfo>> pods;
+  // Of the plan of evictions that a group is making, another one for each; 0: none is made. A plan
+  // says where the group will start, so what is on its way back by then counts as free.
+  uint64_t number = 0;
+  uint64_t plans = 0;  // so far
 };
 
 }  // namespace berth

@@ -20,6 +20,7 @@
 #include "berth/framework/node_info.h"
 #include "berth/framework/postfilter.h"
 #include "berth/preemption/disruption_budgets.h"
+#include "berth/preemption/victim_rules.h"
 
 namespace berth {
 
@@ -49,6 +50,11 @@ class DryRun {
   bool IsSpared(const PodInfo& pod) const { return spared_ != nullptr && spared_(pod); }
   void Spare(std::function<bool(const PodInfo&)> spared) { spared_ = std::move(spared); }
 
+  // Whether the pod stays, whatever the rules say of it alone: a member of a group that may not go
+  // as a whole. SelectVictims() leaves it on the node.
+  bool IsKept(const PodInfo& pod) const { return kept_ != nullptr && kept_(pod); }
+  void Keep(std::function<bool(const PodInfo&)> kept) { kept_ = std::move(kept); }
+
   // For rules that spare pods for a time: the pod will fit here when its victims may go, which is
   // not before `time`.
   void SetRetryAt(absl::Time time) { retry_time_ = time; }
@@ -66,7 +72,7 @@ class DryRun {
   std::optional<CycleState> state_;
   std::optional<NodeInfo> node_;
   absl::Time retry_time_ = absl::InfiniteFuture();
-  std::function<bool(const PodInfo&)> spared_;
+  std::function<bool(const PodInfo&)> spared_, kept_;
 };
 
 // Which pods may go, and which choice is best. As kube-scheduler's preemption.Interface.
@@ -97,6 +103,14 @@ class PreemptionRules {
   // by run.Filter(), once they are gone.
   virtual Status SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
                                PreemptionCandidate& candidate) = 0;
+
+  // Victims that SelectVictims() chose on one node, and with each group that ends without them its
+  // other members, wherever they run: which of these units may not go, though the others do? Null,
+  // the default: all may. One of a single pod was chosen by SelectVictims().
+  virtual const VictimUnit* FindForbidden(const CycleState&, const PodInfo&,
+                                          absl::Span<const VictimUnit>) const {
+    return nullptr;
+  }
 
   // How the best candidate is chosen: by the first score; among those with the highest by the
   // second, and so on. Empty, the default, has the scores of DefaultCandidateScores(): then the

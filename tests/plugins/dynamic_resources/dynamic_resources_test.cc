@@ -2,8 +2,10 @@
 // Tests of DynamicResources, by extension point. What claims get is tested in tests/devices.
 #include "plugins/dynamic_resources/dynamic_resources.h"
 
+#include "absl/strings/str_replace.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/resource_v1.pb.h"
+#include "berth/handle/gone_in_plan.h"
 #include "tests/plugins/run_plugin.h"
 
 namespace berth::testing {
@@ -602,6 +604,45 @@ TEST(DynamicResourcesTest, APreemptorWaitsForTheDevicesOfPodsThatHaveGone) {
   EXPECT_EQ(post_filter({used, n1}, "n0", absl::Seconds(1)), does_not);
   args.preempt_for_devices = false;
   EXPECT_EQ(post_filter({n0, n1}, "n0", absl::Seconds(1)), does_not);
+}
+
+// Its victims have gone, and the controller of claims has not got there yet.
+TEST(DynamicResourcesTest, APlanOfAGangCountsDevicesOnTheirWayBackForAMinute) {
+  DynamicResourcesArgs args;
+  args.preempt_for_devices = true;
+  const NodeInfo n0 = MakeNode().Name("n0").Info();
+  NodeInfo used = n0;
+  used.AddPod(PodOf({"theirs"}, "q"));
+  enum class Plan { kNone, kOne };
+  const auto fits_after = [&](const NodeInfo& node, const std::string& claim, Plan plan,
+                              absl::Duration later) {
+    FakeHandle handle({node}, Objects(kClass + SliceOf("n0", 1) + claim + ClaimOf("mine")));
+    DynamicResources plugin(handle, args);
+    const PodPtr pod = PodOf({"mine"});
+    const auto made = handle.Shared<GoneInPlan>();
+    bool fits = false;
+    for (const absl::Duration passed : {absl::ZeroDuration(), later}) {
+      handle.fake_clock().Advance(passed);
+      made->number = plan == Plan::kOne ? ++made->plans : 0;
+      CycleState state;
+      PreFilterResult narrowed;
+      EXPECT_TRUE(plugin.PreFilter(state, *pod, handle.nodes(), narrowed).ok());
+      fits = plugin.Filter(state, *pod, handle.nodes().node(0)).ok();
+      made->number = 0;
+    }
+    return fits;
+  };
+  const std::string of_q = ClaimOf("theirs", kOne, AllocatedOn("n0", {"q"}));
+  const absl::Duration soon = absl::Seconds(59), late = absl::Seconds(60);
+  EXPECT_TRUE(fits_after(n0, of_q, Plan::kOne, soon));
+  EXPECT_FALSE(fits_after(n0, of_q, Plan::kOne, late));  // nobody frees it
+  EXPECT_FALSE(fits_after(n0, of_q, Plan::kNone, soon));
+  EXPECT_FALSE(fits_after(used, of_q, Plan::kOne, soon));
+  const std::string of_something_else =
+      absl::StrReplaceAll(of_q, {{"resource: pods", "resource: things"}});
+  EXPECT_FALSE(fits_after(n0, of_something_else, Plan::kOne, soon));
+  args.preempt_for_devices = false;
+  EXPECT_FALSE(fits_after(n0, of_q, Plan::kOne, soon));
 }
 
 TEST(DynamicResourcesTest, IsQueuedAgainWhenItsClaimsOrDevicesChange) {
