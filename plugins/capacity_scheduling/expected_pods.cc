@@ -9,12 +9,11 @@
 namespace berth {
 namespace {
 
-bool EndsBelowMaximum(const ResourceVector& sums) {
-  bool ends_below = true;
-  sums.ForEach([&](ResourceId, int64_t sum) {
-    ends_below = ends_below && sum < std::numeric_limits<int64_t>::max();
-  });
-  return ends_below;
+bool IsExact(const ResourceVector& sums) {
+  bool is_exact = true;
+  sums.ForEach(
+      [&](ResourceId, int64_t sum) { is_exact &= sum < std::numeric_limits<int64_t>::max(); });
+  return is_exact;
 }
 
 }  // namespace
@@ -46,17 +45,19 @@ void ExpectedPods::Refresh(const NodeTable& nodes, const Nominator& nominator) {
 void ExpectedPods::Recount(const NodeInfo& node, const Nominator& nominator, OnRow& row) {
   row = OnRow();
   row.generation = node.generation();
+  ResourceVector leaving;
   for (const std::shared_ptr<const PodInfo>& pod : node.pods()) {
     if (!pod->deletion_time().has_value()) continue;
-    row.leaving.Add(pod->requests());
+    leaving.Add(pod->requests());
     ++row.leaving_pods;
   }
   for (const std::shared_ptr<const PodInfo>& pod : nominator.NominatedPods(node.name())) {
-    row.coming.Add(pod->requests());
+    row.more.Add(pod->requests());
     ++row.coming_pods;
     row.lowest_priority = std::min(row.lowest_priority, pod->priority());
   }
-  row.is_exact = EndsBelowMaximum(row.leaving) && EndsBelowMaximum(row.coming);
+  row.is_exact = IsExact(leaving) && IsExact(row.more);
+  row.more.Subtract(leaving);
 }
 
 }  // namespace berth

@@ -17,10 +17,11 @@ namespace berth {
 class ExpectedPods {
  public:
   struct OnRow {
-    ResourceVector leaving, coming;  // requests of pods that are being deleted; that are nominated
+    // The requests of pods that are nominated, less those of pods that are being deleted.
+    ResourceVector more;
     int leaving_pods = 0, coming_pods = 0;
     int32_t lowest_priority = std::numeric_limits<int32_t>::max();  // of those that are nominated
-    bool is_exact = true;  // no sum ended at the end of int64
+    bool is_exact = true;  // no sum ended at an end of int64
     uint64_t generation = 0;
   };
 

@@ -12,6 +12,15 @@
 #include "plugins/capacity_scheduling/victim_units.h"
 
 namespace berth {
+namespace {
+
+bool AreEqual(const PodAmounts& a, const PodAmounts& b) {
+  return a.resources == b.resources && a.gpu_milli == b.gpu_milli && a.undecided == b.undecided &&
+         a.undecided_gpu_milli == b.undecided_gpu_milli && a.decided == b.decided;
+}
+
+}  // namespace
+
 QuotaTrial::QuotaTrial(QuotaBook& book, Handle& handle, QuotaId quota,
                        absl::Span<const PodInfo* const> preemptors)
     : book_(book),
@@ -26,10 +35,13 @@ QuotaTrial::QuotaTrial(QuotaBook& book, Handle& handle, QuotaId quota,
     // Others are of other quotas, or charged already.
     const bool counts =
         pod == &first_ || (book_.QuotaOf(*pod) == quota && !book_.IsPromised(*pod->identity()));
-    if (counts) asked_.push_back(book_.RequestOf(*pod));
+    if (!counts) continue;
+    const PodAmounts& amounts = book_.RequestOf(*pod);
+    if (asked_.empty() || !AreEqual(asked_.back().each, amounts)) asked_.push_back({amounts});
+    ++asked_.back().pods;
   }
   taker_.request = AskedOn(nullptr);
-  request_ = tree.ChargeOf(asked_.front(), nullptr);
+  request_ = tree.ChargeOf(asked_.front().each, nullptr);
   constexpr __int128 kMost = std::numeric_limits<int64_t>::max();
   for (const auto& [where, sum] : book_.leaving()) {
     for (__int128 rest = sum; rest > 0; rest -= kMost) {
@@ -69,15 +81,16 @@ bool QuotaTrial::PlaceOn(const LabelSet& node) {
       book_.tree().lines(), [](const QuotaLine& line) { return line.of_some_nodes(); });
   if (!any_of_some_nodes) return false;
   const LineAmounts before = std::move(request_);
-  request_ = book_.tree().ChargeOf(asked_.front(), &node);
+  request_ = book_.tree().ChargeOf(asked_.front().each, &node);
   taker_.request = AskedOn(&node);
   return request_ != before;
 }
 
 LineAmounts QuotaTrial::AskedOn(const LabelSet* node) const {
   LineAmounts asked;
-  for (const PodAmounts& amounts : asked_) {
-    AddAmounts(book_.tree().ChargeOf(amounts, node), asked);
+  for (const Asked& some : asked_) {
+    const LineAmounts charge = book_.tree().ChargeOf(some.each, node);
+    for (int i = 0; i < some.pods; ++i) AddAmounts(charge, asked);
   }
   return asked;
 }

@@ -66,12 +66,18 @@ class QuotaTrial final : public VictimTrial {
   void Move(const VictimUnit& unit, bool gone);
   void Change(QuotaId quota, const LineAmounts& amounts, int sign);
 
+  // Preemptors in a row that ask for the same, as members of a gang mostly do.
+  struct Asked {
+    PodAmounts each;
+    int pods = 0;
+  };
+
   QuotaBook& book_;
   Handle& handle_;
   const PodInfo& first_;
-  QuotaTaker taker_;               // all of them, where the first was placed last
-  LineAmounts request_;            // of the first
-  std::vector<PodAmounts> asked_;  // by preemptor
+  QuotaTaker taker_;          // all of them, where the first was placed last
+  LineAmounts request_;       // of the first
+  std::vector<Asked> asked_;  // the first preemptor first
   TakingRule rule_;
   std::vector<Moved> moved_;  // to be undone, in reverse order
   // The last refusal, in words.

@@ -14,6 +14,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "plugins/capacity_scheduling/victim_units.h"
 
@@ -105,15 +106,58 @@ class Planner {
     return without_room_[query_.book.KindOf(row)] >= kMostWithoutRoom;
   }
 
+  bool IsOpen(NodeRow row) const { return needs_victims_[row] && !IsHopeless(row); }
+
+  // A resource that the pod requests, on all rows.
+  struct Column {
+    ResourceId id;
+    int64_t asked, most;  // by the pod, by any unit that may go
+    absl::Span<const int64_t> has, used;
+
+    // What the row lacks of it, in `lack`; false if the sum is beyond int64.
+    bool FindLack(NodeRow row, const ExpectedPods::OnRow& expected, int64_t& lack) const {
+      if (__builtin_sub_overflow(used[row], has[row], &lack)) return false;
+      return !__builtin_add_overflow(lack, asked, &lack) &&
+             !__builtin_add_overflow(lack, expected.more.Get(id), &lack);
+    }
+  };
+
+  // What sums say of a row: whether somebody has to go for room on the node, whether that would do,
+  // and how many pods at least.
+  struct RowSums {
+    bool is_short = false, is_possible = true;
+    int64_t pods = 0;
+  };
+  // False if they do not say it.
+  bool FindSums(NodeRow row, absl::Span<const Column> columns, RowSums& sums) const {
+    const ExpectedPods::OnRow& expected = query_.expected.at(row);
+    // Of nominated pods the pod itself does not count, nor do those of a lower priority.
+    if (!expected.is_exact || expected.lowest_priority < query_.pod.priority()) return false;
+    const int64_t coming = nodes_.pod_count()[row] + 1 + expected.coming_pods;
+    if (__builtin_sub_overflow(coming - expected.leaving_pods, nodes_.allowed_pods()[row],
+                               &sums.pods)) {
+      return false;
+    }
+    sums.is_short = sums.pods > 0;
+    for (const Column& column : columns) {
+      int64_t lack = 0;
+      if (!column.FindLack(row, expected, lack)) return false;
+      if (lack <= 0) continue;
+      sums.is_short = true;
+      if (column.most <= 0) {
+        sums.is_possible = false;
+      } else {
+        // Mostly one: no division.
+        sums.pods = std::max(sums.pods, lack <= column.most ? 1 : (lack - 1) / column.most + 1);
+      }
+    }
+    return true;
+  }
+
   // Splits the rows: those where nobody has to go for room on the node, and those where somebody
   // has; and how many pods have to go at least on any of these.
   void FindFreeRows() {
-    struct Column {
-      ResourceId id;
-      int64_t asked, most;
-      absl::Span<const int64_t> has, used;
-    };
-    std::vector<Column> columns;
+    absl::InlinedVector<Column, 4> columns;
     query_.pod.requests().ForEach([&](ResourceId id, int64_t amount) {
       if (amount <= 0) return;
       columns.push_back(
@@ -123,30 +167,15 @@ class Planner {
     least_pods_ = std::numeric_limits<int64_t>::max();
     const NodeRow own_row = OwnRow();
     for (const NodeRow row : rows_) {
-      const ExpectedPods::OnRow& expected = query_.expected.at(row);
-      __int128 pods = nodes_.pod_count()[row] + 1 - nodes_.allowed_pods()[row] +
-                      expected.coming_pods - expected.leaving_pods;
-      bool is_short = pods > 0, is_possible = true;
-      for (const Column& column : columns) {
-        const __int128 lack = __int128{column.used[row]} + column.asked - column.has[row] +
-                              expected.coming.Get(column.id) - expected.leaving.Get(column.id);
-        if (lack <= 0) continue;
-        is_short = true;
-        if (column.most > 0) pods = std::max(pods, (lack + column.most - 1) / column.most);
-        is_possible &= column.most > 0;
+      RowSums sums;
+      if (row == own_row || !FindSums(row, columns, sums)) {
+        sums = {.is_short = !DeficitOf(row).met(), .is_possible = true, .pods = 1};
       }
-      // Of nominated pods the pod itself does not count, nor do those of a lower priority.
-      const bool all_count = row != own_row && expected.lowest_priority >= query_.pod.priority();
-      if (!expected.is_exact || !all_count) {
-        is_short = !DeficitOf(row).met();
-        is_possible = true;
-        pods = 1;
-      }
-      if (!is_short) {
+      if (!sums.is_short) {
         free_rows_.push_back(row);
-      } else if (is_possible) {
+      } else if (sums.is_possible) {
         needs_victims_[row] = true;
-        if (pods < least_pods_) least_pods_ = static_cast<int64_t>(pods);
+        least_pods_ = std::min(least_pods_, sums.pods);
       }
     }
   }
@@ -180,7 +209,7 @@ class Planner {
     }
     std::vector<Site> sites;
     for (const NodeRow row : rows_) {
-      if (!needs_victims_[row] || IsHopeless(row) || row == tried) continue;
+      if (!IsOpen(row) || row == tried) continue;
       if (std::optional<Site> site = Weigh(row)) sites.push_back(*std::move(site));
     }
     absl::c_sort(sites, [this](const Site& a, const Site& b) { return IsBetter(a, b); });
@@ -202,13 +231,9 @@ class Planner {
   // and weighs the nodes that it comes to, until no node with later units alone can be better.
   std::optional<Site> BestSite() {
     std::optional<Site> best;
-    std::vector<bool> is_open(nodes_.size(), false);
-    bool any_open = false;
-    for (const NodeRow row : rows_) {
-      is_open[row] = needs_victims_[row] && !IsHopeless(row);
-      any_open |= is_open[row];
-    }
-    for (int position = 0; any_open; ++position) {
+    if (!absl::c_any_of(rows_, [this](NodeRow row) { return IsOpen(row); })) return best;
+    std::vector<bool> is_weighed(nodes_.size(), false);
+    for (int position = 0;; ++position) {
       const int unit = units_.At(position);
       if (unit < 0) return best;
       if (best.has_value()) {
@@ -222,8 +247,8 @@ class Planner {
       }
       for (const Symbol name : units_.unit(unit).nodes) {
         const NodeRow row = nodes_.FindRow(name);
-        if (row < 0 || !is_open[row]) continue;
-        is_open[row] = false;
+        if (row < 0 || is_weighed[row] || !IsOpen(row)) continue;
+        is_weighed[row] = true;
         std::optional<Site> site = Weigh(row);
         if (site.has_value() && (!best.has_value() || IsBetter(*site, *best))) {
           best = std::move(site);

@@ -11,6 +11,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "berth/api/kinds.h"
 #include "berth/api/object.h"
 #include "berth/extensions/group.h"
@@ -55,7 +56,7 @@ class GroupApi {
   virtual ~GroupApi() = default;
 
   // The kinds that define its groups.
-  virtual std::vector<Kind> Kinds() const = 0;
+  virtual absl::Span<const Kind> Kinds() const = 0;
   virtual bool Owns(const GroupName& name) const = 0;
   // As GroupPlugin's; absent if the pod does not come by this API.
   virtual std::optional<std::string> GroupOf(const PodInfo& pod) const = 0;

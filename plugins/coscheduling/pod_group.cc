@@ -62,7 +62,10 @@ class PodGroupApi final : public GroupApi {
  public:
   using GroupApi::GroupApi;
 
-  std::vector<Kind> Kinds() const override { return {Kind::kPodGroup}; }
+  absl::Span<const Kind> Kinds() const override {
+    static constexpr Kind kKinds[] = {Kind::kPodGroup};
+    return kKinds;
+  }
   bool Owns(const GroupName& name) const override { return name.resource.empty(); }
 
   // The pod says first which gangs start together; then its PodGroup does.

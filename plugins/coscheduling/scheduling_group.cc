@@ -46,8 +46,9 @@ class SchedulingGroupApi final : public GroupApi {
  public:
   using GroupApi::GroupApi;
 
-  std::vector<Kind> Kinds() const override {
-    return {Kind::kKubernetesPodGroup, Kind::kCompositePodGroup};
+  absl::Span<const Kind> Kinds() const override {
+    static constexpr Kind kKinds[] = {Kind::kKubernetesPodGroup, Kind::kCompositePodGroup};
+    return kKinds;
   }
   bool Owns(const GroupName& name) const override {
     return name.resource == kKubernetesPodGroups || name.resource == kComposites;

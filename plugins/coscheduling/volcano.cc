@@ -20,7 +20,10 @@ class VolcanoApi final : public GroupApi {
  public:
   using GroupApi::GroupApi;
 
-  std::vector<Kind> Kinds() const override { return {Kind::kVolcanoPodGroup}; }
+  absl::Span<const Kind> Kinds() const override {
+    static constexpr Kind kKinds[] = {Kind::kVolcanoPodGroup};
+    return kKinds;
+  }
   bool Owns(const GroupName& name) const override { return name.resource == kVolcanoPodGroups; }
 
   std::optional<std::string> GroupOf(const PodInfo& pod) const override {

@@ -30,7 +30,10 @@ class WorkloadApi final : public GroupApi {
  public:
   using GroupApi::GroupApi;
 
-  std::vector<Kind> Kinds() const override { return {Kind::kAlphaWorkload}; }
+  absl::Span<const Kind> Kinds() const override {
+    static constexpr Kind kKinds[] = {Kind::kAlphaWorkload};
+    return kKinds;
+  }
   bool Owns(const GroupName& name) const override { return name.resource == kWorkloads; }
 
   std::optional<std::string> GroupOf(const PodInfo& pod) const override {

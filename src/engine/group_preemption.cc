@@ -471,6 +471,7 @@ void GroupPreemption::PlanInOrders(const AttemptRequest& request,
 }
 
 void GroupPreemption::EndNominations(const AttemptRequest& request, AttemptResult& result) const {
+  if (cluster_.nominations().size() == 0) return;
   for (const PodPtr& pod : request.pods) {
     if (cluster_.nominations().NominatedNode(*pod).empty()) continue;
     FailureOf(pod, "has no place any more", result).nominated_node = "";

@@ -3,7 +3,6 @@
 #include "queue/entry_index.h"
 
 #include <algorithm>
-#include <iterator>
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
@@ -15,11 +14,6 @@ namespace {
 
 // The prefixes keep a pod's uid from being taken for a group's name.
 constexpr absl::string_view kPodPrefix = "pod/";
-
-std::vector<PendingPod>::iterator FindIn(std::vector<PendingPod>& members, UidRef pod) {
-  return std::find_if(members.begin(), members.end(),
-                      [&](const PendingPod& member) { return pod.Means(*member.pod->identity()); });
-}
 
 }  // namespace
 
@@ -69,9 +63,9 @@ void EntryIndex::Erase(QueueEntry& entry) {
   }
 }
 
-void EntryIndex::List(QueueEntry& entry, const IdentityPtr& pod) {
+void EntryIndex::List(QueueEntry& entry, const IdentityPtr& pod, uint64_t arrival) {
   if (entry.is_group) {
-    *group_of_.FindOrAdd(pod).first = &entry;
+    *places_in_groups_.FindOrAdd(pod).first = {.entry = &entry, .arrival = arrival};
   } else {
     entry.has_pending_pod = true;
   }
@@ -79,31 +73,37 @@ void EntryIndex::List(QueueEntry& entry, const IdentityPtr& pod) {
 
 void EntryIndex::Unlist(QueueEntry& entry, UidRef pod) {
   if (entry.is_group) {
-    group_of_.Erase(pod);
+    places_in_groups_.Erase(pod);
   } else {
     entry.has_pending_pod = false;
   }
 }
 
-PendingPod* EntryIndex::FindMember(QueueEntry& entry, UidRef pod) {
-  for (std::vector<PendingPod>* members : {&entry.members, &entry.gated_members}) {
-    const auto it = FindIn(*members, pod);
-    if (it != members->end()) return &*it;
+EntryIndex::MemberPlace EntryIndex::PlaceOf(QueueEntry& entry, UidRef pod) const {
+  const GroupPlace* const place = entry.is_group ? places_in_groups_.Find(pod) : nullptr;
+  if (entry.is_group && (place == nullptr || place->entry != &entry)) return {};
+  for (std::vector<PendingPod>* const list : {&entry.members, &entry.gated_members}) {
+    const auto at = place == nullptr
+                        ? list->begin()
+                        : std::lower_bound(list->begin(), list->end(), place->arrival,
+                                           [](const PendingPod& member, uint64_t arrival) {
+                                             return member.arrival < arrival;
+                                           });
+    if (at != list->end() && pod.Means(*at->pod->identity())) return {list, at};
   }
-  return nullptr;
+  return {};
+}
+
+PendingPod* EntryIndex::FindMember(QueueEntry& entry, UidRef pod) const {
+  const MemberPlace place = PlaceOf(entry, pod);
+  return place.list == nullptr ? nullptr : &*place.at;
 }
 
 void EntryIndex::RemoveMember(QueueEntry& entry, UidRef pod) {
-  for (std::vector<PendingPod>* members : {&entry.members, &entry.gated_members}) {
-    // From the end: who removes many members one by one begins there, so that none moves.
-    const auto it = std::find_if(members->rbegin(), members->rend(), [&](const PendingPod& member) {
-      return pod.Means(*member.pod->identity());
-    });
-    if (it == members->rend()) continue;
-    Unlist(entry, pod);
-    members->erase(std::next(it).base());
-    return;
-  }
+  const MemberPlace place = PlaceOf(entry, pod);
+  if (place.list == nullptr) return;
+  Unlist(entry, pod);
+  place.list->erase(place.at);
 }
 
 std::vector<PendingPod> EntryIndex::TakeStrayMembers(QueueEntry& entry) {
@@ -125,7 +125,7 @@ int EntryIndex::size() const {
   int taken = 0;
   single_pods_.ForEach(
       [&](const Identity&, const QueueEntry& entry) { taken += entry.has_pending_pod ? 1 : 0; });
-  return taken + static_cast<int>(group_of_.size());
+  return taken + static_cast<int>(places_in_groups_.size());
 }
 
 }  // namespace berth

@@ -3,6 +3,7 @@
 #ifndef BERTH_SRC_QUEUE_ENTRY_INDEX_H_
 #define BERTH_SRC_QUEUE_ENTRY_INDEX_H_
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,8 +33,8 @@ class EntryIndex {
   const QueueEntry* FindByPod(UidRef pod) const {
     const QueueEntry* const single = single_pods_.Find(pod);
     if (single != nullptr && single->has_pending_pod) return single;
-    QueueEntry* const* const group = group_of_.Find(pod);
-    return group == nullptr ? nullptr : *group;
+    const GroupPlace* const place = places_in_groups_.Find(pod);
+    return place == nullptr ? nullptr : place->entry;
   }
   QueueEntry* FindByPod(UidRef pod) {
     return const_cast<QueueEntry*>(std::as_const(*this).FindByPod(pod));
@@ -43,10 +44,10 @@ class EntryIndex {
                                             const std::optional<std::string>& group);
   void Erase(QueueEntry& entry);
 
-  // The pod is in the entry from now on.
-  void List(QueueEntry& entry, const IdentityPtr& pod);
+  // The pod is in the entry from now on, with that PendingPod::arrival.
+  void List(QueueEntry& entry, const IdentityPtr& pod, uint64_t arrival);
   // Its member, gated or not, or null.
-  static PendingPod* FindMember(QueueEntry& entry, UidRef pod);
+  PendingPod* FindMember(QueueEntry& entry, UidRef pod) const;
   void RemoveMember(QueueEntry& entry, UidRef pod);
   // Takes out the members that an update in flight made members of another entry.
   std::vector<PendingPod> TakeStrayMembers(QueueEntry& entry);
@@ -64,11 +65,23 @@ class EntryIndex {
   }
 
  private:
+  // Of a pod in a group. A group may have thousands of members: they are found by their order.
+  struct GroupPlace {
+    QueueEntry* entry = nullptr;
+    uint64_t arrival = 0;
+  };
+
+  // Which list the pod is in, and where; nowhere if the list is null.
+  struct MemberPlace {
+    std::vector<PendingPod>* list = nullptr;
+    std::vector<PendingPod>::iterator at;
+  };
+  MemberPlace PlaceOf(QueueEntry& entry, UidRef pod) const;
   void Unlist(QueueEntry& entry, UidRef pod);
 
   IdentityMap<QueueEntry, ByUid> single_pods_;
   absl::flat_hash_map<std::string, std::unique_ptr<QueueEntry>> groups_;  // by key
-  IdentityMap<QueueEntry*, ByUid> group_of_;  // of pods that are in one: the entry in the above
+  IdentityMap<GroupPlace, ByUid> places_in_groups_;                       // in the above
 };
 
 }  // namespace berth

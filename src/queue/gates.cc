@@ -79,7 +79,7 @@ bool Gates::Passes(QueueEntry& entry, GateCheck check) {
 }
 
 void Gates::Insert(QueueEntry& entry, PendingPod member) {
-  entries_.List(entry, member.pod->identity());
+  entries_.List(entry, member.pod->identity(), member.arrival);
   Status gate = PodGate(entry, member);
   member.gated_by = gate.plugin_symbol();
   std::vector<PendingPod>& members = gate.ok() ? entry.members : entry.gated_members;

@@ -119,7 +119,7 @@ void SchedulingQueue::Update(std::shared_ptr<const PodInfo> pod, std::optional<s
   if (entry == nullptr) return Add(std::move(pod), std::move(group));
   events_.ApplyPendingEvents(*entry);
   turns_.Release(*entry);
-  PendingPod& member = *EntryIndex::FindMember(*entry, *pod->identity());
+  PendingPod& member = *entries_.FindMember(*entry, *pod->identity());
   const ObjectChange change{.old_pod = member.pod, .new_pod = pod};
   const bool stays = EntryIndex::KeyOf(*pod, group) == entry->key;
   if (entry->state != QueueState::kInFlight && !stays) {
