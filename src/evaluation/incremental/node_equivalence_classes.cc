@@ -41,7 +41,7 @@ bool NodeEquivalenceClasses::Refresh(const ScoreCache& scores, const NodeTable& 
     --pauses_;
     return false;
   }
-  if (!CatchUp(scores, sums) && !Rebuild(scores, nodes, sums)) {
+  if (!CatchUp(scores, nodes, sums) && !Rebuild(scores, nodes, sums)) {
     groupings_.Clear();
     scores_seen_ = {};
     pauses_ = kPauses;
@@ -53,12 +53,14 @@ bool NodeEquivalenceClasses::Refresh(const ScoreCache& scores, const NodeTable& 
 
 // --- What changed --------------------------------------------------------------------------------
 
-// False if all rows are to be looked at.
-bool NodeEquivalenceClasses::CatchUp(const ScoreCache& scores, const std::vector<DomainSum>& sums) {
+// False if all rows are to be placed anew.
+bool NodeEquivalenceClasses::CatchUp(const ScoreCache& scores, const NodeTable& nodes,
+                                     const std::vector<DomainSum>& sums) {
   const auto place = [&](NodeRow row) { return Place(scores, row, sums); };
   const auto move = [&](int cell) { MoveCell(cell, sums); };
-  if (!groupings_.IsKnown(sums) || !CatchUpWithTotals(scores, sums) ||
-      !groupings_.VisitChangedRows(sums, place) || !groupings_.VisitChangedCells(sums, move)) {
+  if (order_version_ != nodes.order_version() || !groupings_.IsKnown(sums) ||
+      !CatchUpWithTotals(scores, sums) || !groupings_.VisitChangedRows(sums, place) ||
+      !groupings_.VisitChangedCells(sums, move)) {
     return false;
   }
   const int rows = static_cast<int>(cell_of_row_.size());
@@ -68,13 +70,39 @@ bool NodeEquivalenceClasses::CatchUp(const ScoreCache& scores, const std::vector
 
 bool NodeEquivalenceClasses::CatchUpWithTotals(const ScoreCache& scores,
                                                const std::vector<DomainSum>& sums) {
+  constexpr size_t kRowsAPlace = 16;  // so many are read in the time in which one is placed
   const auto changes = scores.changes().Since(scores_seen_);
-  if (!changes.has_value()) return false;
-  for (const NodeRow row : *changes) {
-    if (!Place(scores, row, sums)) return false;
-  }
   scores_seen_ = scores.changes().end();
-  return true;
+  if (!changes.has_value() || changes->size() * kRowsAPlace > cell_of_row_.size()) {
+    return ReadAllTotals(scores, sums);
+  }
+  return absl::c_all_of(*changes, [&](NodeRow row) { return Place(scores, row, sums); });
+}
+
+// Any total may be another. Rows stay in their cells, unless they became feasible or infeasible.
+bool NodeEquivalenceClasses::ReadAllTotals(const ScoreCache& scores,
+                                           const std::vector<DomainSum>& sums) {
+  for (Class& its : classes_) its.heap.Clear();
+  for (Cell& cell : cells_) {
+    cell.heap.Clear();
+    cell.shown = {};
+  }
+  std::vector<NodeRow> appeared;
+  for (NodeRow row = 0; row < static_cast<NodeRow>(cell_of_row_.size()); ++row) {
+    const int64_t total = scores.total(row);
+    const int number = cell_of_row_[row];
+    if (total != ScoreCache::kInfeasible && number != kNone) {
+      cells_[number].heap.Append({total, row});
+    } else if (total != ScoreCache::kInfeasible) {
+      appeared.push_back(row);
+    } else if (number != kNone) {
+      Leave(row);
+    }
+  }
+  for (Cell& cell : cells_) cell.heap.Sort();
+  touched_.resize(has_classes() ? cells_.size() : 0);
+  absl::c_iota(touched_, 0);
+  return absl::c_all_of(appeared, [&](NodeRow row) { return Place(scores, row, sums); });
 }
 
 // --- One row -------------------------------------------------------------------------------------
@@ -249,6 +277,7 @@ bool NodeEquivalenceClasses::Rebuild(const ScoreCache& scores, const NodeTable& 
   unused_classes_.clear();
   number_of_key_.clear();
   touched_.clear();
+  order_version_ = nodes.order_version();
   const auto most_classes = static_cast<size_t>(MostClasses(nodes.size()));
   const size_t most_cells = has_classes() ? MostCells(nodes.size()) : most_classes;
   for (const NodeRow row : scores.feasible()) {

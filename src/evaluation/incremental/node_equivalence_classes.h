@@ -67,8 +67,10 @@ class NodeEquivalenceClasses final : public EquivalentNodes::Domains {
     ScoredRow shown;  // its best row: the last one that went into the heap of the class
   };
 
-  bool CatchUp(const ScoreCache& scores, const std::vector<DomainSum>& sums);
+  bool CatchUp(const ScoreCache& scores, const NodeTable& nodes,
+               const std::vector<DomainSum>& sums);
   bool CatchUpWithTotals(const ScoreCache& scores, const std::vector<DomainSum>& sums);
+  bool ReadAllTotals(const ScoreCache& scores, const std::vector<DomainSum>& sums);
   bool Rebuild(const ScoreCache& scores, const NodeTable& nodes,
                const std::vector<DomainSum>& sums);
 
@@ -99,6 +101,7 @@ class NodeEquivalenceClasses final : public EquivalentNodes::Domains {
   int pauses_ = 0;  // so many times it is not tried again
   DomainGroupings groupings_;
   RowJournal::Position scores_seen_;  // in ScoreCache::changes()
+  uint64_t order_version_ = 0;        // of the table, when all rows were placed
   std::vector<int32_t> cell_of_row_;  // -1 if it is not feasible
   std::vector<Cell> cells_;
   std::vector<int> unused_cells_;

@@ -31,7 +31,6 @@ struct ScoredRow {
 // and come out when they would be the best.
 class ScoredRowHeap {
  public:
-  bool empty() const { return heap_.empty(); }
   // There are `rows` in the group; `is_now` tells which entries are up to date.
   template <class IsNow>
   void Add(ScoredRow row, int rows, IsNow is_now) {
@@ -39,10 +38,10 @@ class ScoredRowHeap {
     absl::c_push_heap(heap_);
     if (heap_.size() > 2 * static_cast<size_t>(rows) + kFew) Tidy(is_now);
   }
-  void Assign(std::vector<ScoredRow> rows) {
-    heap_ = std::move(rows);
-    absl::c_make_heap(heap_);
-  }
+  // All anew: Clear(), Append() of each row, Sort().
+  void Clear() { heap_.clear(); }
+  void Append(ScoredRow row) { heap_.push_back(row); }
+  void Sort() { absl::c_make_heap(heap_); }
   // The best one, not to be asked if there is none.
   template <class IsNow>
   ScoredRow Best(IsNow is_now) {
