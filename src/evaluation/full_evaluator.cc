@@ -29,6 +29,7 @@ Evaluation FullEvaluator::Evaluate(const EvaluationRequest& request,
   scores_by_plugin_.clear();
   pre_filter.ListRows(request.nodes, rows_);
   evaluation.status = FindFeasible(request, rejections);
+  if (!explain && !rows_.empty()) next_start_ = (next_start_ + filtered_) % request.nodes.size();
   if (!evaluation.status.ok()) return evaluation;
   FindBest(request, evaluation);
   if ((evaluation.status.ok() && evaluation.best < 0) || explain) {
@@ -62,6 +63,7 @@ void FullEvaluator::FindBest(const EvaluationRequest& request, Evaluation& evalu
 Status FullEvaluator::FindFeasible(const EvaluationRequest& request, NodeVerdicts* rejections) {
   feasible_.clear();
   by_extenders_.clear();
+  filtered_ = static_cast<int>(rows_.size());
   if (rejections != nullptr) {
     std::swap(verdicts_, *rejections);
     return Status::Success();
@@ -91,24 +93,23 @@ Status FullEvaluator::FindAllFeasible(const EvaluationRequest& request) {
   return Status::Success();
 }
 
-// Ends with the `wanted`th feasible node, and begins where the last such search ended.
+// Ends with the `wanted`th feasible node, and begins where the last search ended.
 Status FullEvaluator::FindSomeFeasible(const EvaluationRequest& request, int wanted) {
   const int count = static_cast<int>(rows_.size());
   std::rotate(rows_.begin(), rows_.begin() + next_start_ % count, rows_.end());
   const int most = filter_block_size_ > 0 ? filter_block_size_ : kPartialSearchBlock;
-  int filtered = 0;
-  while (filtered < count && static_cast<int>(feasible_.size()) < wanted) {
-    const absl::Span<const NodeRow> rows = absl::MakeSpan(rows_).subspan(filtered, most);
+  filtered_ = 0;
+  while (filtered_ < count && static_cast<int>(feasible_.size()) < wanted) {
+    const absl::Span<const NodeRow> rows = absl::MakeSpan(rows_).subspan(filtered_, most);
     Status error = request.framework.nomination_filter().RunFilterNodesWithNominatedPods(
         request.state, *request.pod, request.nodes, rows, verdicts_);
     if (!error.ok()) return error;
     for (const NodeRow row : rows) {
       if (static_cast<int>(feasible_.size()) == wanted) break;
-      ++filtered;
+      ++filtered_;
       if (verdicts_.IsFeasible(row)) feasible_.push_back(row);
     }
   }
-  next_start_ = (next_start_ + filtered) % count;
   std::sort(feasible_.begin(), feasible_.end());
   return Status::Success();
 }

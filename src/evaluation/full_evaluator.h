@@ -53,7 +53,10 @@ class FullEvaluator final : public NodeEvaluator {
   Status ChooseBest(const EvaluationRequest& request, NodeRow& best_row);
 
   const int filter_block_size_;
-  int next_start_ = 0;  // where a partial search begins, rotating over the nodes
+  // Where a partial search begins, rotating over the nodes. As kube-scheduler's nextStartNodeIndex,
+  // it goes on by the nodes that a search filtered, also where PreFilter named few.
+  int next_start_ = 0;
+  int filtered_ = 0;  // by the last search
   int64_t unconfirmed_ = 0;
   // As of the last Evaluate().
   std::vector<NodeRow> rows_;  // to be filtered, in search order

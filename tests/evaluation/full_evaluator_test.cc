@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
@@ -34,6 +35,23 @@ class FullEvaluatorTest : public ::testing::Test {
     const PreFilterOutcome pre_filter =
         request.framework.filters().RunPreFilter(state, *pod_, request.nodes);
     EXPECT_TRUE(pre_filter.status.ok());
+    return evaluator_.Evaluate(request, pre_filter);
+  }
+  // As if a PreFilter plugin had named these.
+  Evaluation EvaluateOn(std::vector<std::string> names, int percentage) {
+    CycleState state;
+    const EvaluationRequest request = {.framework = world_.framework(),
+                                       .state = state,
+                                       .pod = pod_,
+                                       .nodes = world_.nodes(),
+                                       .nominator = world_.cluster().nominations(),
+                                       .percentage = percentage};
+    PreFilterOutcome pre_filter =
+        request.framework.filters().RunPreFilter(state, *pod_, request.nodes);
+    pre_filter.narrowed.node_names.emplace();
+    for (const std::string& name : names) {
+      pre_filter.narrowed.node_names->insert(Symbol::Intern(name));
+    }
     return evaluator_.Evaluate(request, pre_filter);
   }
 
@@ -96,6 +114,17 @@ TEST_F(FullEvaluatorTest, APartialSearchBeginsWhereTheLastOneEnded) {
     ASSERT_EQ(evaluator_.feasible().size(), 120u);
     EXPECT_EQ(evaluator_.feasible().front(), first);
   }
+}
+
+TEST_F(FullEvaluatorTest, NodesThatPreFilterNamedCountAmongAllForTheNextStart) {
+  AddNodes(300, "4");
+  EvaluateOn({"node-4-1200", "node-4-1201", "node-4-1202"}, 40);
+  CycleState state, next;
+  Evaluate(state, 40);
+  EXPECT_EQ(evaluator_.feasible().front(), 3);
+  EvaluateOn({"node-4-1007"}, 40);
+  Evaluate(next, 40);
+  EXPECT_EQ(evaluator_.feasible().front(), 3 + 120 + 1);
 }
 
 TEST_F(FullEvaluatorTest, AnExplanationLooksAtAllNodes) {

@@ -15,7 +15,7 @@ namespace berth {
 
 // The framework runs the Filter plugins in order over blocks of rows; each plugin sees the rows
 // that no plugin before it rejected. Rows that were not evaluated have code
-// kUnschedulableAndUnresolvable and rejector kNotFiltered. Threads: owned by one cycle.
+// kUnschedulableAndUnresolvable and rejector kNotFiltered. Threads: the one that filters.
 class NodeVerdicts {
  public:
   static constexpr uint8_t kNotFiltered = 255;  // excluded by PreFilter, or the search ended before

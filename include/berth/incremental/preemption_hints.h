@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What preemption rules can say beforehand, so that the search leaves nodes out and does not repeat
-// dry runs.
+// What preemption rules can say beforehand, so that the search leaves nodes out.
 #ifndef BERTH_INCREMENTAL_PREEMPTION_HINTS_H_
 #define BERTH_INCREMENTAL_PREEMPTION_HINTS_H_
 
