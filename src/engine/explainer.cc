@@ -13,7 +13,7 @@
 namespace berth {
 namespace {
 
-// Of each question: what was asked before changes no answer.
+// Of each question, whatever was asked before.
 constexpr uint64_t kSeed = 0;
 
 std::string NameOf(GroupAnswer answer) {
