@@ -166,6 +166,12 @@ void CapacityScheduling::AddNominatedPods(const PodInfo& pod, const Quota& quota
 Status CapacityScheduling::PreFilter(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                                      PreFilterResult& result) {
   ChargeMissedClaims();
+  ledger_.Recount([this](const auto& recount) {
+    const NodeTable& table = handle_.nodes();
+    for (NodeRow row = 0; row < table.size(); ++row) {
+      for (const auto& one : table.node(row).pods()) recount(*one, table.node(row).name());
+    }
+  });
   const uint64_t tree_before = book_.tree_version();
   book_.Refresh();
   if (book_.tree_version() != tree_before) status_.Touch();

@@ -63,7 +63,7 @@ class CapacityScheduling final : public Plugin,
         preemption_(handle),
         status_(handle, book_, kName),
         warnings_(handle, status_, kName) {
-    ledger_.CountClaimsIn(handle.objects());
+    ledger_.CountDevicesIn(handle);
   }
 
   absl::string_view Name() const override { return kName; }

@@ -53,4 +53,16 @@ ClaimedDevices DevicesClaimedBy(const PodInfo& pod, const ObjectStore& objects,
   return claimed;
 }
 
+void DevicesBehindResources::Add(const QuotaDevices& devices, PodAmounts& amounts) const {
+  if (!is_enabled()) return;
+  const ObjectStore& objects = handle_.objects();
+  classes_->Update(objects.version(Kind::kDeviceClass),
+                   [&] { return objects.List(Kind::kDeviceClass); });
+  const ResourceVector resources = amounts.resources;
+  resources.ForEach([&](ResourceId resource, int64_t count) {
+    const auto device_class = classes_->ClassOf(resource);
+    if (device_class != nullptr) devices.AddBehind(resource, *device_class, count, amounts);
+  });
+}
+
 }  // namespace berth

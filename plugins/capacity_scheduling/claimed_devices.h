@@ -3,6 +3,11 @@
 #ifndef BERTH_PLUGINS_CAPACITY_SCHEDULING_CLAIMED_DEVICES_H_
 #define BERTH_PLUGINS_CAPACITY_SCHEDULING_CLAIMED_DEVICES_H_
 
+#include <cstdint>
+#include <memory>
+
+#include "berth/devices/extended_resource_classes.h"
+#include "berth/framework/handle.h"
 #include "berth/framework/pod_info.h"
 #include "berth/handle/object_store.h"
 #include "berth/quota/quota_devices.h"
@@ -17,6 +22,30 @@ struct ClaimedDevices {
 // attributes only with the `devices` that they see: then a claim without devices is not complete.
 ClaimedDevices DevicesClaimedBy(const PodInfo& pod, const ObjectStore& objects,
                                 const QuotaDevices& devices = {});
+
+// The devices that stand for extended resources (DRAExtendedResource), by the classes there are.
+// Where a node has the resource by itself a pod gets none; it is charged all the same, as it is not
+// known before where it runs. Scheduling thread.
+class DevicesBehindResources {
+ public:
+  // `handle` outlives this.
+  explicit DevicesBehindResources(Handle& handle)
+      : handle_(handle), classes_(handle.Shared<ExtendedResourceClasses>()) {}
+
+  // Another number when classes have changed; always 0 in a profile that gets pods no devices that
+  // way.
+  uint64_t version() const {
+    return is_enabled() ? handle_.objects().version(Kind::kDeviceClass) + 1 : 0;
+  }
+  // Adds the devices behind the resources in `amounts`, which has nothing of claims yet.
+  void Add(const QuotaDevices& devices, PodAmounts& amounts) const;
+
+ private:
+  bool is_enabled() const { return classes_->IsEnabledFor(handle_.profile_name()); }
+
+  Handle& handle_;
+  const std::shared_ptr<ExtendedResourceClasses> classes_;
+};
 
 }  // namespace berth
 

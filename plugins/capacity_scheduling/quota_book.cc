@@ -37,7 +37,14 @@ bool IsPreemptible(const PodInfo& pod) {
 // --- Quotas ---
 
 void QuotaBook::Refresh() {
-  if (ReadTree()) nominator_version_.reset();
+  const uint64_t classes = behind_resources_.version();
+  const bool counts_others = std::exchange(charged_by_, classes) != classes;
+  bool is_new = ReadTree();
+  if (has_tree_ && counts_others && !is_new) {
+    Rebuild(specs_);
+    is_new = true;
+  }
+  if (is_new) nominator_version_.reset();
   if (!has_tree_) return;
   tree_.Advance(handle_.clock().Now());
   FollowNodes();
@@ -117,12 +124,19 @@ void QuotaBook::Rebuild(std::vector<QuotaSpec> specs) {
   leaving_.clear();
   most_requested_.assign(tree_.size(), {});
   nodes_version_.reset();
+  ReadDevices();  // lines by attribute are charged by these
   if (!has_tree_) return;
   const NodeTable& nodes = handle_.nodes();
   for (NodeRow row = 0; row < nodes.size(); ++row) {
     const NodeInfo& node = nodes.node(row);
     for (const std::shared_ptr<const PodInfo>& pod : node.pods()) Charge(*pod, node);
   }
+}
+
+void QuotaBook::ReadDevices() {
+  std::vector<const Object*> slices;
+  if (sees_devices()) slices = handle_.objects().List(Kind::kResourceSlice);
+  devices_.Read(slices, tree_.lines());
 }
 
 void QuotaBook::FollowNodes() {
@@ -136,9 +150,7 @@ void QuotaBook::FollowNodes() {
     return (change.aspects & (Aspect::kNodeAllocatable | Aspect::kNodeLabels)) != 0;
   };
   if (same_slices && changes.has_value() && absl::c_none_of(*changes, counts)) return;
-  std::vector<const Object*> slices_now;
-  if (sees_devices()) slices_now = handle_.objects().List(Kind::kResourceSlice);
-  devices_.Read(slices_now, tree_.lines());
+  ReadDevices();
   std::vector<int64_t> capacity(tree_.lines().size(), 0);
   for (NodeRow row = 0; row < nodes.size(); ++row) {
     const NodeInfo& node = nodes.node(row);
@@ -246,18 +258,26 @@ QuotaBook::WithoutNomination::~WithoutNomination() {
 
 const PodAmounts& QuotaBook::RequestOf(const PodInfo& pod) const {
   if (!pod.spec().resource_claims().empty()) {
-    with_annotations_ = AmountsOf(pod);
+    with_annotations_ = WithoutClaims(pod);
     with_annotations_.Add(DevicesClaimedBy(pod, handle_.objects(), devices_).amounts);
     return with_annotations_;
   }
-  if (AsksForGpuParts(pod)) return with_annotations_ = AmountsOf(pod);
+  if (AsksForGpuParts(pod)) return with_annotations_ = WithoutClaims(pod);
+  const uint64_t counted_by = behind_resources_.version();
+  if (std::exchange(shapes_by_, counted_by) != counted_by) shapes_.clear();
   const std::shared_ptr<const PodShape>& shape = pod.packed()->shape();
   const auto known = shapes_.find(shape.get());
   if (known != shapes_.end()) return known->second.amounts;
   if (shapes_.size() >= kMostShapes) shapes_.clear();
   Shape& added = shapes_[shape.get()];
-  added = {shape, AmountsOf(pod)};
+  added = {shape, WithoutClaims(pod)};
   return added.amounts;
+}
+
+PodAmounts QuotaBook::WithoutClaims(const PodInfo& pod) const {
+  PodAmounts amounts = AmountsOf(pod);
+  behind_resources_.Add(devices_, amounts);
+  return amounts;
 }
 
 std::optional<QuotaId> QuotaBook::QuotaOf(const PodInfo& pod) const {

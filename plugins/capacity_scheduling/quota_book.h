@@ -27,6 +27,7 @@
 #include "berth/preemption/lost_work.h"
 #include "berth/quota/quota_devices.h"
 #include "berth/quota/quota_tree.h"
+#include "plugins/capacity_scheduling/claimed_devices.h"
 
 namespace berth {
 
@@ -83,7 +84,7 @@ struct QuotaCharge {
 // none, and nothing is charged. Scheduling thread.
 class QuotaBook {
  public:
-  explicit QuotaBook(Handle& handle) : handle_(handle) {}
+  explicit QuotaBook(Handle& handle) : handle_(handle), behind_resources_(handle) {}
 
   // Brings the tree up to date: with quotas that changed, nodes and nominations.
   void Refresh();
@@ -178,7 +179,10 @@ class QuotaBook {
   };
 
   bool ReadTree();
+  // What the pod is charged without its claims.
+  PodAmounts WithoutClaims(const PodInfo& pod) const;
   void Rebuild(std::vector<QuotaSpec> specs);
+  void ReadDevices();
   void FollowNodes();
   void FindKindsOfNodes();
   void FollowNominations();
@@ -190,6 +194,7 @@ class QuotaBook {
   std::optional<QuotaId> FindQuota(const PodInfo& pod) const;
 
   Handle& handle_;
+  const DevicesBehindResources behind_resources_;
   bool has_tree_ = false;
   std::optional<uint64_t> elastic_version_, cluster_version_, namespace_version_;
   uint64_t tree_version_ = 0;
@@ -214,6 +219,8 @@ class QuotaBook {
   int kinds_of_nodes_ = 1;
   std::vector<int> kind_of_row_;  // empty: all are of one
 
+  uint64_t charged_by_ = 0;  // DevicesBehindResources::version()
+  mutable uint64_t shapes_by_ = 0;
   mutable absl::flat_hash_map<const void*, Shape> shapes_;
   mutable absl::flat_hash_map<const void*, Belonging> belongings_;
   mutable PodAmounts with_annotations_;

@@ -155,18 +155,28 @@ const QuotaLedger::ByNode& QuotaLedger::NodesOf(Symbol namespace_name) const {
   return it == accounts_.end() ? kNone : it->second.by_node;
 }
 
+ResourceVector QuotaLedger::WithoutClaims(const PodInfo& pod) const {
+  if (!behind_resources_.has_value() || behind_resources_->version() == 0) return QuotaRequest(pod);
+  PodAmounts amounts;
+  amounts.resources = QuotaRequest(pod);
+  behind_resources_->Add(QuotaDevices(), amounts);
+  return amounts.resources;
+}
+
 const ResourceVector& QuotaLedger::RequestOf(const PodInfo& pod) const {
   if (claims_ != nullptr && !pod.spec().resource_claims().empty()) {
-    with_claims_ = QuotaRequest(pod);
+    with_claims_ = WithoutClaims(pod);
     with_claims_.Add(DevicesClaimedBy(pod, *claims_).amounts.resources);
     return with_claims_;
   }
+  const uint64_t counted_by = behind_resources_.has_value() ? behind_resources_->version() : 0;
+  if (std::exchange(requests_by_, counted_by) != counted_by) requests_.clear();
   const std::shared_ptr<const PodShape>& shape = pod.packed()->shape();
   const auto known = requests_.find(shape.get());
   if (known != requests_.end()) return known->second.amount;
   if (requests_.size() >= kMostRequests) requests_.clear();
   ShapeRequest& request = requests_[shape.get()];
-  request = {shape, QuotaRequest(pod)};
+  request = {shape, WithoutClaims(pod)};
   return request.amount;
 }
 

@@ -17,8 +17,10 @@
 #include "berth/api/identity_map.h"
 #include "berth/api/resources.h"
 #include "berth/api/symbol.h"
+#include "berth/framework/handle.h"
 #include "berth/framework/pod_info.h"
 #include "berth/handle/object_store.h"
+#include "plugins/capacity_scheduling/claimed_devices.h"
 
 namespace berth {
 
@@ -80,8 +82,23 @@ struct PodsOnNode {
 // quota is right from the moment it appears. Scheduling thread.
 class QuotaLedger {
  public:
-  // Whose claims are counted from now on.
-  void CountClaimsIn(const ObjectStore& objects) { claims_ = &objects; }
+  // Whose claims are counted from now on, and devices that stand for extended resources.
+  void CountDevicesIn(Handle& handle) {
+    claims_ = &handle.objects();
+    behind_resources_.emplace(handle);
+  }
+  // Works out anew what pods are charged if other classes of devices stand for resources now.
+  // `for_each_pod` visits those that run.
+  template <class ForEachPod>
+  void Recount(ForEachPod for_each_pod) {
+    if (!behind_resources_.has_value()) return;
+    const uint64_t classes = behind_resources_->version();
+    if (std::exchange(charged_by_, classes) == classes) return;
+    for_each_pod([this](const PodInfo& pod, Symbol node) {
+      Release(pod);
+      Charge(pod, node);
+    });
+  }
   // Reads the quotas anew if any changed. If a namespace has several, the oldest counts.
   void Refresh(const ObjectStore& objects);
 
@@ -101,8 +118,8 @@ class QuotaLedger {
   using ByNode = absl::flat_hash_map<Symbol, PodsOnNode>;
   const ByNode& NodesOf(Symbol namespace_name) const;
   bool IsCharged(UidRef pod) const { return charges_.Contains(pod); }
-  // QuotaRequest() and the devices of claims; worked out once for pods of one shape without claims.
-  // Valid until the next call.
+  // QuotaRequest() and the devices of claims and behind extended resources; worked out once for
+  // pods of one shape without claims. Valid until the next call.
   const ResourceVector& RequestOf(const PodInfo& pod) const;
 
   // Over all quotas: the sum of what their mins name, and what is used of the resources that the
@@ -121,6 +138,7 @@ class QuotaLedger {
     bool leaving = false;
   };
   void AddToTotal(const Quota& quota, const Usage& usage);
+  ResourceVector WithoutClaims(const PodInfo& pod) const;
 
   std::optional<uint64_t> version_;  // of the ElasticQuotas that quotas_ was read from
   absl::flat_hash_map<Symbol, Quota> quotas_;
@@ -135,6 +153,9 @@ class QuotaLedger {
   };
   mutable absl::flat_hash_map<const PodShape*, ShapeRequest> requests_;
   mutable ResourceVector with_claims_;
+  uint64_t charged_by_ = 0;  // DevicesBehindResources::version()
+  mutable uint64_t requests_by_ = 0;
+  std::optional<DevicesBehindResources> behind_resources_;
   const ObjectStore* claims_ = nullptr;
 };
 

@@ -165,6 +165,20 @@ void QuotaDevices::AddGpus(Symbol node, PodAmounts& allocatable) const {
   }
 }
 
+void QuotaDevices::AddBehind(ResourceId resource, const api::DeviceClass& device_class,
+                             int64_t count, PodAmounts& amounts) const {
+  ResourceVector devices;
+  devices.Set(ResourceIdOf(absl::StrCat(device_class.metadata().name(), kDevicesOfClass)), count);
+  amounts.resources.Add(devices);
+  amounts.undecided.Add(devices);
+  ResourceVector by_name;
+  by_name.Set(resource, count);
+  const int64_t counted = GpuMilliOf(by_name);
+  const int64_t gpus = counted > 0 ? counted : MilliOf(GpuMilliOf(device_class), count);
+  amounts.undecided_gpu_milli = SaturatingAdd(amounts.undecided_gpu_milli, gpus);
+  if (counted == 0) amounts.gpu_milli = SaturatingAdd(amounts.gpu_milli, gpus);
+}
+
 void QuotaDevices::AddClaim(const api::ResourceClaim& claim, FindClass find_class,
                             PodAmounts& amounts) const {
   const bool is_decided = claim.status().has_allocation();

@@ -15,6 +15,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "berth/quota/taking.h"
+#include "tests/random_seeds.h"
 
 namespace berth {
 namespace {
@@ -179,7 +180,7 @@ TEST(DivideFairly, ByWeightWithTheLargestRemainder) {
 }
 
 TEST(DivideFairly, AddsUpWhateverIsClaimed) {
-  for (uint32_t seed = 0; seed < 2000; ++seed) {
+  for (const uint32_t seed : testing::Seeds(2000)) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     std::mt19937 random(seed);
     const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % n); };
@@ -337,7 +338,7 @@ class PlainTree {
 };
 
 TEST(QuotaTree, IsTheSumOfItsCharges) {
-  for (uint32_t seed = 0; seed < 300; ++seed) {
+  for (const uint32_t seed : testing::Seeds(300)) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     std::mt19937 random(seed);
     const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % n); };
@@ -431,7 +432,7 @@ std::vector<QuotaSpec> SoundTree(std::mt19937& random, int64_t capacity) {
 // quota never lends is there, whatever the others have.
 TEST(QuotaTree, BoundsAndWhatIsNeverLentHoldTogether) {
   int refused_for_others = 0;
-  for (uint32_t seed = 0; seed < 600; ++seed) {
+  for (const uint32_t seed : testing::Seeds(600)) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     std::mt19937 random(seed);
     const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % n); };
@@ -473,7 +474,7 @@ TEST(QuotaTree, BoundsAndWhatIsNeverLentHoldTogether) {
 // Also where promises contradict each other, nobody has more than his max.
 TEST(QuotaTree, BoundsHoldThoughPromisesContradictEachOther) {
   int admitted = 0;
-  for (uint32_t seed = 0; seed < 300; ++seed) {
+  for (const uint32_t seed : testing::Seeds(300)) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     std::mt19937 random(seed);
     const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % n); };
@@ -1101,7 +1102,7 @@ TEST(TakingRule, SaysWhatDecides) {
 // An evicted pod cannot take it back: no two quotas can evict each other for good.
 TEST(TakingRule, NobodyTakesBackWhatWasTaken) {
   int taken = 0;
-  for (uint32_t seed = 0; seed < 3000; ++seed) {
+  for (const uint32_t seed : testing::Seeds(3000)) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     std::mt19937 random(seed);
     const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % n); };
@@ -1138,7 +1139,7 @@ TEST(TakingRule, NobodyTakesBackWhatWasTaken) {
 // that down changes nothing: who may take what, and whose turn it is.
 TEST(TakingRule, TheSumOfTheChildrenNeedNotBeWritten) {
   int taken = 0, compared = 0;
-  for (uint32_t seed = 0; seed < 2000; ++seed) {
+  for (const uint32_t seed : testing::Seeds(2000)) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     std::mt19937 random(seed);
     const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % n); };

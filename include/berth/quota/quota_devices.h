@@ -49,6 +49,11 @@ class QuotaDevices {
   // For each line `gpu{attribute:…}` those that have it.
   void AddGpus(Symbol node, PodAmounts& allocatable) const;
 
+  // Adds `count` devices of the class that stand for an extended resource, of which it is not known
+  // yet which they are. What counts whole GPUs by its name is in `amounts` as such.
+  void AddBehind(ResourceId resource, const api::DeviceClass& device_class, int64_t count,
+                 PodAmounts& amounts) const;
+
   // Adds what the claim asks for, or has. `find_class`: null if there is no class of that name.
   using FindClass = absl::FunctionRef<const api::DeviceClass*(absl::string_view name)>;
   void AddClaim(const api::ResourceClaim& claim, FindClass find_class, PodAmounts& amounts) const;

@@ -16,6 +16,7 @@
 #include "berth/api/scheduling_berth_dev.pb.h"
 #include "tests/engine/gang_cluster.h"
 #include "tests/plugins/random_cluster.h"
+#include "tests/random_seeds.h"
 
 namespace berth {
 namespace {
@@ -269,7 +270,7 @@ class History {
 
 TEST(QuotaHistory, ComesToRestWithExactBooks) {
   size_t evictions = 0;
-  for (int seed = 0; seed < 25; ++seed) {
+  for (const int seed : testing::Seeds(25)) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     History history(seed);
     for (int step = 0; step < 40; ++step) {
@@ -283,7 +284,7 @@ TEST(QuotaHistory, ComesToRestWithExactBooks) {
 }
 
 TEST(QuotaHistory, TheSameHistoryHasTheSameVictims) {
-  for (int seed = 100; seed < 104; ++seed) {
+  for (const int seed : testing::Seeds(4, 100)) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     History one(seed), other(seed);
     for (int step = 0; step < 25; ++step) {

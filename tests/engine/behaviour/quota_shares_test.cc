@@ -16,6 +16,7 @@
 #include "berth/quota/quota_tree.h"
 #include "tests/engine/gang_cluster.h"
 #include "tests/plugins/random_cluster.h"
+#include "tests/random_seeds.h"
 
 namespace berth {
 namespace {
@@ -188,7 +189,8 @@ class SharedTree {
   void Settle() {
     std::set<std::string> states;
     for (int round = 0;; ++round) {
-      simulation_->Advance(absl::Minutes(2));
+      // What others want changes shares and is no event: whoever waits is tried after five minutes.
+      simulation_->Advance(absl::Minutes(6));
       const std::vector<std::string> evictions = simulation_->cluster().Evictions();
       if (seen_ == evictions.size()) return;
       std::map<std::string, int> used;
@@ -231,7 +233,7 @@ class SharedTree {
 
 TEST(QuotaShares, ComeWithinAJobOfTheWeightsByReclaim) {
   int evictions = 0, waiting = 0;
-  for (int seed = 0; seed < 150; ++seed) {
+  for (const int seed : testing::Seeds(150)) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     SharedTree tree(seed, How::kReclaim);
     tree.Run();
@@ -246,7 +248,7 @@ TEST(QuotaShares, ComeWithinAJobOfTheWeightsByReclaim) {
 
 TEST(QuotaShares, ComeWithinAJobOfTheWeightsByTurns) {
   int waiting = 0;
-  for (int seed = 0; seed < 150; ++seed) {
+  for (const int seed : testing::Seeds(150)) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     SharedTree tree(seed, How::kAttrition);
     tree.Run();

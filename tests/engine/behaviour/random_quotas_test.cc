@@ -16,6 +16,7 @@
 #include "absl/time/time.h"
 #include "tests/engine/gang_cluster.h"
 #include "tests/plugins/random_cluster.h"
+#include "tests/random_seeds.h"
 
 namespace berth {
 namespace {
@@ -245,7 +246,7 @@ INSTANTIATE_TEST_SUITE_P(Forms, RandomQuotas, ::testing::Values(Form::kTree, For
 
 TEST_P(RandomQuotas, AGangTakesBackWhatItsQuotaIsGuaranteed) {
   int reclaims = 0, gangs = 0, missed = 0;
-  for (int seed = 0; seed < 1500; ++seed) {
+  for (const int seed : testing::Seeds(1500)) {
     Random random(seed);
     const QuotaCase made = MakeQuotaCase(random, GetParam());
     SCOPED_TRACE(absl::StrCat("seed ", seed, ": ", Describe(made)));
@@ -296,7 +297,7 @@ TEST_P(RandomQuotas, AGangTakesBackWhatItsQuotaIsGuaranteed) {
 // A plan that finds victims in the order that the books keep, and one that lists and weighs all.
 TEST_P(RandomQuotas, BothFormsEvictTheSame) {
   int evictions = 0;
-  for (int seed = 0; seed < 400; ++seed) {
+  for (const int seed : testing::Seeds(400)) {
     Random random(seed);
     QuotaCase made = MakeQuotaCase(random, GetParam());
     for (Unit& unit : made.running) {
@@ -410,7 +411,7 @@ bool MayRunWithGangsWhole(const QuotaCase& made) {
 
 TEST_P(RandomQuotas, NoGangIsLeftBelowItsMinimum) {
   int evicting = 0, in_part = 0, whole = 0, missed = 0;
-  for (int seed = 0; seed < 1500; ++seed) {
+  for (const int seed : testing::Seeds(1500)) {
     Random random(seed);
     QuotaCase made = MakeQuotaCase(random, GetParam());
     if (random.Percent(60)) made.members.resize(1);

@@ -15,6 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "tests/engine/gang_cluster.h"
 #include "tests/plugins/random_cluster.h"
+#include "tests/random_seeds.h"
 
 namespace berth {
 namespace {
@@ -246,7 +247,7 @@ std::unique_ptr<Simulation> Simulate(const Case& made, bool incremental) {
 
 TEST(WholeGroupVictims, NobodyGoesWhomTheRulesProtect) {
   int evicting = 0, whole = 0, missed = 0;
-  for (int seed = 0; seed < 3000; ++seed) {
+  for (const int seed : testing::Seeds(3000)) {
     Random random(seed);
     const Case made = MakeCase(random);
     SCOPED_TRACE(absl::StrCat("seed ", seed, ": ", Describe(made)));

@@ -17,6 +17,7 @@
 #include "berth/quota/taking.h"
 #include "plugins/capacity_scheduling/capacity_scheduling.h"
 #include "tests/preemption/small_cluster.h"
+#include "tests/random_seeds.h"
 
 namespace berth {
 namespace {
@@ -272,7 +273,7 @@ class TreeHistory {
 
 TEST(QuotaInTree, AGuaranteeIsThereWhenItIsClaimed) {
   int evictions = 0;
-  for (uint32_t seed = 0; seed < 40; ++seed) {
+  for (const uint32_t seed : testing::Seeds(40)) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     TreeHistory history(seed);
     history.SetPromises();
@@ -306,7 +307,7 @@ TEST(QuotaInTree, AGuaranteeIsThereWhenItIsClaimed) {
 
 TEST(QuotaInTree, LargePodsAndPrioritiesEvictNoMoreThanTheyNeed) {
   int evictions = 0;
-  for (uint32_t seed = 0; seed < 40; ++seed) {
+  for (const uint32_t seed : testing::Seeds(40)) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     TreeHistory history(seed);
     history.SetPromises();
@@ -331,7 +332,7 @@ TEST(QuotaInTree, LargePodsAndPrioritiesEvictNoMoreThanTheyNeed) {
 // such set is found; and it is found only then.
 TEST(QuotaInTree, EvictsWheneverThatIsAllowedAndHelps) {
   int could = 0, could_not = 0, evicting = 0;
-  for (uint32_t seed = 0; seed < 100; ++seed) {
+  for (const uint32_t seed : testing::Seeds(100)) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     TreeHistory history(seed);
     const int most_important = seed % 2 == 0 ? 0 : 2;

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "plugins/capacity_scheduling/capacity_scheduling.h"
 #include "tests/preemption/small_cluster.h"
+#include "tests/random_seeds.h"
 
 namespace berth {
 namespace {
@@ -328,7 +329,7 @@ class RandomHistory {
 
 TEST(CapacitySchedulingPropertyTest, BooksAndPlansAreRightAfterAnyHistory) {
   int preemptions = 0;
-  for (unsigned seed = 1; seed <= 60; ++seed) {
+  for (const unsigned seed : testing::Seeds(60, 1)) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     RandomHistory history(seed);
     for (int step = 0; step < 150; ++step) {
