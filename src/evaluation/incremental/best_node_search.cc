@@ -82,8 +82,11 @@ bool BestNodeSearch::Choose(const Search& in, NodeRow& chosen) {
   };
   const bool by_class = by_domains && !OthersDependOnObjects(in.framework, in.state, scores);
   if (choose_best(by_class ? kFewTries : kMostTries)) return true;
-  return by_class &&
-         (ChooseByClass(in, std::move(sums), others_score, chosen) || choose_best(kMostTries));
+  if (by_class &&
+      (ChooseByClass(in, std::move(sums), others_score, chosen) || choose_best(kMostTries))) {
+    return true;
+  }
+  return in.all_filtered && ChooseByRow(in, chosen);
 }
 
 // Filters that depend on cluster objects filtered many rows: their verdicts are cached for pods of
@@ -176,6 +179,22 @@ bool BestNodeSearch::ScoreClasses(const Search& in, bool others_score,
     return false;
   }
   for (size_t i = 0; i < size; ++i) totals_[i] += other_totals_[i];
+  return true;
+}
+
+// --- 3. Every feasible row -----------------------------------------------------------------------
+
+// False if a plugin fails.
+bool BestNodeSearch::ChooseByRow(const Search& in, NodeRow& chosen) {
+  const absl::Span<const NodeRow> rows = in.scores.feasible();
+  const ScoreRunner& runner = in.framework.scores();
+  totals_.resize(rows.size());
+  if (!runner.RunPreScore(in.state, in.pod, in.nodes, rows, ~in.scores.plugins()).ok() ||
+      !runner.RunScore(in.state, in.pod, in.nodes, rows, absl::MakeSpan(totals_), nullptr).ok()) {
+    return false;
+  }
+  for (size_t i = 0; i < rows.size(); ++i) totals_[i] += in.scores.total(rows[i]);
+  chosen = rows[absl::c_max_element(totals_) - totals_.begin()];
   return true;
 }
 

@@ -13,15 +13,16 @@
 namespace berth {
 
 // The score cache has the best node for its own plugins. The other plugins, which depend on more
-// than one node, are called in one of two ways, the cheaper one first:
+// than one node, are called in one of three ways, the cheapest first:
 //
 //   1. If none of them scores, and what they reject cannot change the totals of other rows
 //      (ScoreCache::totals_hold_for_any_subset()), the best row that they accept is the best of
 //      all.
 //   2. If all of them depend on topology domains, one row of each node equivalence class is scored.
+//   3. If none of them filters, they score every feasible row.
 //
-// Otherwise nothing is decided: to score all rows first (ScoreFirstSearch) costs less than to have
-// the other plugins filter and score every feasible row.
+// Otherwise nothing is decided: to score all rows first (ScoreFirstSearch) mostly costs less than
+// to have the other plugins filter and score every feasible row.
 //
 // Keeps scratch memory between searches. Scheduling thread.
 class BestNodeSearch {
@@ -50,6 +51,7 @@ class BestNodeSearch {
   bool ChooseByClass(const Search& in, std::vector<DomainSum> sums, bool others_score,
                      NodeRow& chosen);
   bool ScoreClasses(const Search& in, bool others_score, const EquivalentNodes& feasible);
+  bool ChooseByRow(const Search& in, NodeRow& chosen);
   void CacheObjectFilters(const Search& in);
 
   EvaluationCaches& caches_;

@@ -56,8 +56,8 @@ Status ScoreCache::Refresh(const NodeTable& nodes, const Nominator& nominator,
     for (const NodeRow row : scratch_.changed) scratch_.aspects[row] = 0;
   };
   const bool have_moved = first_moved_ != kNothingMoved;
-  if (!scored_) return LookForFeasible(nodes, evaluated_pod);
   if (scratch_.changed.empty() && !have_moved) return Status::Success();
+  if (!scored_) return Rebuild(nodes, evaluated_pod);
 
   Status status = RefilterChanged(evaluated_pod);
   if (!status.ok()) return status;
@@ -69,17 +69,6 @@ Status ScoreCache::Refresh(const NodeTable& nodes, const Nominator& nominator,
   status = columns_.UpdateTotals(scratch_.changed);
   if (!status.ok()) return status;
   for (const NodeRow row : scratch_.changed) changes_.Add(row, nodes.size());
-  return Status::Success();
-}
-
-// Where nothing was feasible: whether that is still so.
-Status ScoreCache::LookForFeasible(const NodeTable& nodes, const PodInfo& evaluated_pod) {
-  for (const NodeRow row : scratch_.changed) {
-    Status status = FilterAgain(row, Aspect::kEverything, evaluated_pod);
-    if (status.IsError()) return status;
-    if (status.ok()) return Rebuild(nodes, evaluated_pod);
-    SetVerdict(row, status);
-  }
   return Status::Success();
 }
 

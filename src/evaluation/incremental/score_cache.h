@@ -105,7 +105,6 @@ class ScoreCache {
   Status Prepare(const NodeTable& nodes);
   Status Rebuild(const NodeTable& nodes, const PodInfo& evaluated_pod);
   Status ScoreAnew(const NodeTable& nodes);
-  Status LookForFeasible(const NodeTable& nodes, const PodInfo& evaluated_pod);
   Status AskObjectFilters(const NodeTable& nodes, const PodInfo& evaluated_pod,
                           absl::Span<const NodeRow> rows);
   bool CollectChanged(const NodeTable& nodes, const Nominator& nominator,

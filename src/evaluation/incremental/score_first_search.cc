@@ -289,8 +289,9 @@ NodeRow ScoreFirstSearch::FindBest(const EvaluationRequest& request) {
 // The row with the highest total, the first of equals, which has none any more. -1 if all were
 // taken.
 NodeRow ScoreFirstSearch::TakeBest() {
-  const auto part = absl::c_max_element(maxima_);
-  if (*part == kTaken) return -1;
+  const int64_t highest = ExtremesOf(maxima_).max;
+  if (highest == kTaken) return -1;
+  const auto part = absl::c_find(maxima_, highest);
   const size_t first = (part - maxima_.begin()) * kRowsOfMaximum;
   const absl::Span<int64_t> totals = absl::MakeSpan(totals_).subspan(first, kRowsOfMaximum);
   const auto best = absl::c_find(totals, *part);

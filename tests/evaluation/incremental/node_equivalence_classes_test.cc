@@ -224,7 +224,7 @@ TEST(NodeEquivalenceClasses, ChangeNoDecision) {
     if (::testing::Test::HasFailure()) return;
   }
   if (first == last) return;
-  EXPECT_GT(incremental_cycles * 10, cycles * 9) << "hardly any cycle was incremental";
+  EXPECT_GT(incremental_cycles * 5, cycles * 2) << "hardly any cycle was incremental";
 }
 
 // Pods of the app "x" that are nominated to the node that a pod is asked about.
@@ -324,6 +324,7 @@ struct Question {
   int nodes_a_domain = 1;
   bool says_which = true;
   bool most_are_full = true;
+  bool ranked = false;  // the node that pods like best is closed after each pod
 };
 int PodsForWhichManyAreAsked(const Question& question, Bindings& went) {
   int asked = 0;
@@ -344,15 +345,18 @@ int PodsForWhichManyAreAsked(const Question& question, Bindings& went) {
   EXPECT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
   constexpr int kPods = 30;
   std::vector<Object> objects;
+  const int domains = kNodes / question.nodes_a_domain;
   const auto node = [&](int i) {
     return MakeNode()
         .Name(absl::StrCat("n", i))
         .Label(question.key, absl::StrCat("d", i / question.nodes_a_domain))
+        .Label("rank",
+               absl::StrCat(i % question.nodes_a_domain * domains + i / question.nodes_a_domain))
         .Capacity("cpu", "64");
   };
   for (int i = 0; i < kNodes; ++i) objects.push_back(node(i).Object());
   // All but a few domains are full; one of these is closed later on.
-  const int full = kNodes / question.nodes_a_domain - kPods / 3 - 1;
+  const int full = domains - kPods / 3 - 1;
   for (int i = 0; question.most_are_full && i < 3 * full; ++i) {
     objects.push_back(MakePod()
                           .Name(absl::StrCat("r", i))
@@ -374,9 +378,15 @@ int PodsForWhichManyAreAsked(const Question& question, Bindings& went) {
     }
     PodBuilder pod = MakePod().Name(absl::StrCat("p", i)).Label("app", "x");
     if (i == 7) pod.Priority(20);  // leaves no room for others
+    for (int k = 0; question.ranked && k < kPods; ++k) {
+      pod.PreferredNodeAffinityIn(100 - k, "rank", {absl::StrCat(k)});
+    }
     (*simulation)->cluster().Set(pod.Object());
     (*simulation)->RunUntilIdle();
     many += asked > kNodes / 10;
+    if (question.ranked) {
+      (*simulation)->cluster().Set(node(i * question.nodes_a_domain).Unschedulable().Object());
+    }
   }
   went = (*simulation)->cluster().Bindings();
   EXPECT_EQ(went.size(), kPods);
@@ -396,6 +406,12 @@ TEST(NodeEquivalenceClasses, FewRowsAreAskedAbout) { ExpectFewAreAsked({}); }
 TEST(NodeEquivalenceClasses, FewRowsAreAskedAboutInRacks) {
   ExpectFewAreAsked({.key = kRack, .nodes_a_domain = 5});
   ExpectFewAreAsked({.key = kRack, .nodes_a_domain = 5, .most_are_full = false});
+}
+
+// With the best node the highest score goes, so that all totals change.
+TEST(NodeEquivalenceClasses, FewRowsAreAskedAboutIfAllTotalsChange) {
+  ExpectFewAreAsked({.most_are_full = false, .ranked = true});
+  ExpectFewAreAsked({.key = kRack, .nodes_a_domain = 5, .most_are_full = false, .ranked = true});
 }
 
 }  // namespace
