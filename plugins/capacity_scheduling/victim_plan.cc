@@ -457,11 +457,11 @@ class Planner {
   bool IsAllowed(const UnitSet& gone) {
     for (const int unit : gone) query_.trial.Spare(units_.unit(unit));
     std::vector<int> left(gone.begin(), gone.end());
-    for (bool goes_on = true; goes_on && !left.empty();) {
+    for (bool progressed = true; progressed && !left.empty();) {
       const auto next = absl::c_find_if(
           left, [&](int unit) { return query_.trial.MayEvict(units_.unit(unit)).status.ok(); });
-      goes_on = next != left.end();
-      if (!goes_on) break;
+      progressed = next != left.end();
+      if (!progressed) break;
       query_.trial.Evict(units_.unit(*next));
       left.erase(next);
     }

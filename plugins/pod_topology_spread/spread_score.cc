@@ -102,7 +102,7 @@ int CountNodes(const EquivalentNodes& feasible, const SpreadScoreState& s) {
 // Whether the one constraint, over hosts, comes to the same points at any weight: no host has a
 // matching pod, or each at most one and none allowed before it counts; those with a pod get
 // nothing then if there are others.
-bool WeighsNothing(const SpreadScoreState& s) {
+bool WeightChangesNoScore(const SpreadScoreState& s) {
   if (s.terms.size() != 1 || s.ignores_some || !s.terms.front().by_host) return false;
   const SpreadTerm& term = s.terms.front();
   int64_t most = 0;
@@ -229,7 +229,7 @@ void PodTopologySpread::SetFeasible(CycleState& state, const EquivalentNodes& fe
 // Hosts weigh by how many are scored. A node that is not scored must not stand for its domain.
 DomainScorer::Feasible PodTopologySpread::ScoresDependOn(const CycleState& state) const {
   const SpreadScoreState* const s = state.Find(kScoreState);
-  if (s != nullptr && WeighsNothing(*s)) return Feasible::kNothing;
+  if (s != nullptr && WeightChangesNoScore(*s)) return Feasible::kNothing;
   const bool on_nodes = s == nullptr || s->ignores_some ||
                         absl::c_any_of(s->terms, [](const auto& of) { return of.by_host; });
   return on_nodes ? Feasible::kNodes : Feasible::kDomains;

@@ -140,7 +140,7 @@ bool GroupMoveSpace::MayMove(const PodInfo& pod) const {
   return pod.priority() <= priority_ && !pod.deletion_time().has_value() && known != nullptr &&
          !known->assumed() && pod.scheduler_name() == request_.pods.front()->scheduler_name() &&
          rules_.MayMove(pod) && cluster_.groups().GroupOfPod(pod.uid()) != request_.group &&
-         !groups_.TakesOthers(pod) && !IsBoundToADomain(pod);
+         !groups_.EvictionEndsGroup(pod) && !IsBoundToADomain(pod);
 }
 
 // Where such a pod may go again is for placement plugins to say, when it is made anew.
@@ -164,7 +164,7 @@ GroupMoveSpace::Deficits GroupMoveSpace::Lacks(NodeRow row) const {
 
 // Together with those that were taken off before.
 bool GroupMoveSpace::KeepBudgetsAndGroups(const std::vector<PodPtr>& pods) const {
-  if (groups_.EndGroup(pods)) return false;
+  if (groups_.EvictionsEndGroup(pods)) return false;
   if (budgets_.empty()) return true;
   std::vector<PodPtr> all = pods;
   for (const Waiting& waiting : waiting_) {

@@ -58,8 +58,8 @@ const RoomOnNodes::Profile* RoomOnNodes::ProfileOf(const PodInfo& pod) {
   return framework == nullptr ? nullptr : &known_profiles_.emplace_back(*framework);
 }
 
-FreeRoom RoomOnNodes::FreeOn(Symbol node) const {
-  constexpr FreeRoom kNone{.milli_cpu = -1, .memory_bytes = -1};
+FreeResources RoomOnNodes::FreeOn(Symbol node) const {
+  constexpr FreeResources kNone{.milli_cpu = -1, .memory_bytes = -1};
   const NodeInfo* const info = cluster_.cache().FindNode(node);
   if (info == nullptr || !info->has_node()) return kNone;
   if (static_cast<int64_t>(info->pods().size()) >= info->allowed_pods()) return kNone;
@@ -76,7 +76,7 @@ bool RoomOnNodes::IsHeldForOthers() const {
   return cluster_.nominations().size() > 0 || reservations_.is_active();
 }
 
-bool RoomOnNodes::OnlyRoomHelps(const PodInfo& pod) {
+bool RoomOnNodes::OnlyFreeResourcesHelp(const PodInfo& pod) {
   const Profile* const profile = ProfileOf(pod);
   if (profile == nullptr || profile->framework->extenders().AnyInterested(pod)) return false;
   if (IsHeldForOthers()) return false;

@@ -22,8 +22,8 @@ class RoomOnNodes final : public RoomView {
               const GroupReservations& reservations)
       : cluster_(cluster), profiles_(profiles), reservations_(reservations) {}
 
-  FreeRoom FreeOn(Symbol node) const override;
-  bool OnlyRoomHelps(const PodInfo& pod) override;
+  FreeResources FreeOn(Symbol node) const override;
+  bool OnlyFreeResourcesHelp(const PodInfo& pod) override;
 
   // Whether the pod will be rejected by the same plugins again as long as no Node object changes
   // and it has room nowhere (Rejection::only_room): one that needs room rejected it, those before

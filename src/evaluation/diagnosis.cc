@@ -36,7 +36,7 @@ Status VerdictStatuses::Ask(NodeRow row) const {
   return framework_.nomination_filter().RunFilterWithNominatedPods(state_, pod_, nodes_.node(row));
 }
 
-NodeRow VerdictStatuses::EndOfGroup(NodeRow row) const {
+NodeRow VerdictStatuses::EndOfReasonGroup(NodeRow row) const {
   const NodeRow end = verdicts_.rows();
   const auto difference = [&](NodeRow next) {
     return static_cast<uint8_t>(static_cast<uint8_t>(verdicts_.code(next)) ^
@@ -58,7 +58,7 @@ NodeRow VerdictStatuses::EndOfGroup(NodeRow row) const {
 }
 
 // The status of the first row is that of its group, if its per-node form agrees with the verdict.
-int VerdictStatuses::FindGroup(NodeRow row, uint32_t key) const {
+int VerdictStatuses::FindReasonGroup(NodeRow row, uint32_t key) const {
   const auto [it, is_new] = group_of_.try_emplace(key, kNoReasonGroup);
   if (!is_new) return it->second;
   Status status = Ask(row);
@@ -152,15 +152,15 @@ ReasonCounts CountReasons(const VerdictStatuses& statuses, int rows) {
       Count(statuses.status(row++), 1, counts);
       continue;
     }
-    const NodeRow first = std::exchange(row, statuses.EndOfGroup(row));
+    const NodeRow first = std::exchange(row, statuses.EndOfReasonGroup(row));
     if (group >= static_cast<int>(rows_of.size())) rows_of.resize(group + 1, 0);
     // At once, so that a reason names the plugin of the first row that has it.
-    if (rows_of[group] == 0) Count(statuses.status_of_group(group), 1, counts);
+    if (rows_of[group] == 0) Count(statuses.status_of_reason_group(group), 1, counts);
     rows_of[group] += row - first;
   }
   for (size_t group = 0; group < rows_of.size(); ++group) {
     if (rows_of[group] < 2) continue;
-    Count(statuses.status_of_group(static_cast<int>(group)), rows_of[group] - 1, counts);
+    Count(statuses.status_of_reason_group(static_cast<int>(group)), rows_of[group] - 1, counts);
   }
   return counts;
 }

@@ -57,19 +57,19 @@ class VerdictStatuses final : public NodeStatuses {
     const uint8_t code = static_cast<uint8_t>(verdicts_.code(row));
     const uint32_t key = uint32_t{rejector} << 16 | uint32_t{code} << 8 | reason_id;
     if (key != last_key_) {  // mostly that of the row before
-      last_group_ = FindGroup(row, key);
+      last_group_ = FindReasonGroup(row, key);
       last_key_ = key;
     }
     return last_group_;
   }
   static constexpr int kNoReasonGroup = -1;
   // The first row after `row` that is not of its group, or may not be.
-  NodeRow EndOfGroup(NodeRow row) const;
-  const Status& status_of_group(int group) const { return status_of_group_[group]; }
+  NodeRow EndOfReasonGroup(NodeRow row) const;
+  const Status& status_of_reason_group(int group) const { return status_of_group_[group]; }
 
  private:
   Status Ask(NodeRow row) const;
-  int FindGroup(NodeRow row, uint32_t key) const;
+  int FindReasonGroup(NodeRow row, uint32_t key) const;
 
   const Framework& framework_;
   const CycleState& state_;

@@ -78,7 +78,7 @@ Status FullEvaluator::FindFeasible(const EvaluationRequest& request, NodeVerdict
     return wanted >= count || request.state.for_explanation() ? FindAllFeasible(request)
                                                               : FindSomeFeasible(request, wanted);
   });
-  return status.ok() ? AskExtenders(request) : status;
+  return status.ok() ? FilterByExtenders(request) : status;
 }
 
 Status FullEvaluator::FindAllFeasible(const EvaluationRequest& request) {
@@ -115,7 +115,7 @@ Status FullEvaluator::FindSomeFeasible(const EvaluationRequest& request, int wan
 }
 
 // Removes from the feasible rows those that extenders reject.
-Status FullEvaluator::AskExtenders(const EvaluationRequest& request) {
+Status FullEvaluator::FilterByExtenders(const EvaluationRequest& request) {
   const ExtenderRunner& extenders = request.framework.extenders();
   if (feasible_.empty() || !extenders.AnyInterested(*request.pod)) return Status::Success();
   const std::vector<NodeRow> before = feasible_;

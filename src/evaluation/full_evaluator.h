@@ -47,7 +47,7 @@ class FullEvaluator final : public NodeEvaluator {
   Status FindFeasible(const EvaluationRequest& request, NodeVerdicts* rejections);
   Status FindAllFeasible(const EvaluationRequest& request);
   Status FindSomeFeasible(const EvaluationRequest& request, int wanted);
-  Status AskExtenders(const EvaluationRequest& request);
+  Status FilterByExtenders(const EvaluationRequest& request);
   Status ScoreFeasible(const EvaluationRequest& request);
   Status ScoreByPlugins(const EvaluationRequest& request);
   Status ChooseBest(const EvaluationRequest& request, NodeRow& best_row);

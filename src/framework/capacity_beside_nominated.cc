@@ -109,7 +109,7 @@ void CapacityBesideNominated::ShortagesOfBlock(absl::Span<const NodeRow> rows,
       std::fill_n(taken, rows.size(), 0);
     }
     AddShortages(values.Of(need.allocatable, copy), values.Of(need.requested, other_copy), taken,
-                 need.amount, kNotPlain, bit, kUntold, found);
+                 need.amount, kOverflowBits, bit, kUntold, found);
   }
   for (size_t i = 0; i < rows.size(); ++i) {
     shortages[i] = (found.bits[i] & kUntold) != 0 ? 0 : static_cast<uint32_t>(found.bits[i]);

@@ -49,7 +49,7 @@ class CapacityBesideNominated {
  private:
   static constexpr uint32_t kUntold = uint32_t{1} << 31;
   // Sums of amounts that have none of these bits cannot overflow.
-  static constexpr int64_t kNotPlain = ~((int64_t{1} << 56) - 1);
+  static constexpr int64_t kOverflowBits = ~((int64_t{1} << 56) - 1);
 
   struct Need {
     ResourceId resource;
@@ -64,7 +64,7 @@ class CapacityBesideNominated {
   static uint32_t ShortageOf(const Need& need, NodeRow row, int64_t taken, uint32_t bit) {
     const int64_t has = need.allocatable[row];
     const int64_t used = need.requested[row];
-    const bool tells = IsPlain(need.amount | has | used | taken) && need.amount <= has;
+    const bool tells = CannotOverflow(need.amount | has | used | taken) && need.amount <= has;
     // Unsigned, as a sum that does not tell may overflow.
     const uint64_t wanted = Unsigned(used) + Unsigned(taken) + Unsigned(need.amount);
     const uint32_t shortage = wanted > Unsigned(has) ? bit : 0;
@@ -72,7 +72,7 @@ class CapacityBesideNominated {
   }
 
   static uint64_t Unsigned(int64_t amount) { return static_cast<uint64_t>(amount); }
-  static bool IsPlain(int64_t amount) { return (amount & kNotPlain) == 0; }
+  static bool CannotOverflow(int64_t amount) { return (amount & kOverflowBits) == 0; }
 
   absl::InlinedVector<Need, 4> needs_;
   const int64_t* pod_count_;

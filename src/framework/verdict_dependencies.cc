@@ -16,12 +16,12 @@ constexpr PluginPoint kResourcesNeededBy{"ResourcesNeededBy", Codes(),
                                          "running ResourcesNeededBy of plugin \"$0\": $1"};
 
 // A verdict that depends on these only: Success stays Success as pods go.
-constexpr Aspects kLeftAloneByRemovals =
+constexpr Aspects kUnaffectedByPodRemoval =
     Aspect::kOfNodeObject | Aspect::kNodePorts | Aspect::kImageSpread;
 
 // The rules from `first` on are those of a plugin.
 template <class Rule>
-void NoteWhose(int plugin, size_t first, std::vector<Rule>& rules) {
+void SetRulePlugin(int plugin, size_t first, std::vector<Rule>& rules) {
   for (size_t i = first; i < rules.size(); ++i) rules[i].plugin = plugin;
 }
 
@@ -37,7 +37,7 @@ VerdictDependencies::VerdictDependencies(const ProfilePlugins& plugins, const Po
   }
 }
 
-bool VerdictDependencies::CanSay(size_t filter) const {
+bool VerdictDependencies::DeclaresInputs(size_t filter) const {
   return plugins_.domain_filters[filter] != nullptr || plugins_.object_filters[filter] != nullptr;
 }
 
@@ -54,12 +54,12 @@ bool VerdictDependencies::FindBeyondNode(const CycleState& state, const PodInfo&
         plugins_.domain_filters[i]->DescribeDomains(state, inputs.domains);
         return Status::Success();
       });
-      NoteWhose(hook.index, first, inputs.domains);
+      SetRulePlugin(hook.index, first, inputs.domains);
     }
     if (plugins_.object_filters[i] != nullptr && status.ok()) {
       status = AddInputs(i, state, pod, inputs.objects);
     }
-    if (!CanSay(i) || !status.ok()) return false;
+    if (!DeclaresInputs(i) || !status.ok()) return false;
   }
   return true;
 }
@@ -93,7 +93,8 @@ std::optional<ResourceNeed> VerdictDependencies::FindNeededResources(const Cycle
     const Hook<FilterPlugin>& hook = plugins_.filter[i];
     if (state.skips().filter & MaskOf(hook)) continue;
     if (plugins_.resource_filters[i] == nullptr) {
-      need.others_allow_removal &= (signer_.DependenciesOfFilter(i) & ~kLeftAloneByRemovals) == 0;
+      need.others_allow_removal &=
+          (signer_.DependenciesOfFilter(i) & ~kUnaffectedByPodRemoval) == 0;
       continue;
     }
     need.plugin = hook.name;

@@ -55,7 +55,7 @@ class VerdictDependencies {
 
  private:
   // Whether DescribeDomains or AddInputs says what the verdicts of that filter depend on.
-  bool CanSay(size_t filter) const;
+  bool DeclaresInputs(size_t filter) const;
   Status AddInputs(size_t filter, const CycleState& state, const PodInfo& pod,
                    std::vector<PluginInputs>& inputs) const;
 

@@ -26,7 +26,7 @@ int GroupVictims::Surplus(const GroupMembers& group) const {
   return std::max(0, group.counts().running - spec->min_member);
 }
 
-bool GroupVictims::TakesOthers(const PodInfo& pod) const {
+bool GroupVictims::EvictionEndsGroup(const PodInfo& pod) const {
   if (!any_groups()) return false;
   const GroupMembers* const group = groups_->GroupWith(pod);
   return group != nullptr && group->counts().running > 1 && Surplus(*group) == 0;
@@ -53,7 +53,8 @@ void GroupVictims::ForEachEndingGroup(absl::Span<const std::shared_ptr<const Pod
   }
 }
 
-bool GroupVictims::EndGroup(absl::Span<const std::shared_ptr<const PodInfo>> victims) const {
+bool GroupVictims::EvictionsEndGroup(
+    absl::Span<const std::shared_ptr<const PodInfo>> victims) const {
   bool any = false;
   ForEachEndingGroup(victims, [&](const GroupMembers&) { any = true; });
   return any;

@@ -28,9 +28,9 @@ class GroupVictims {
 
   bool any_groups() const { return groups_ != nullptr && !groups_->empty(); }
   // Whether the pod alone can go only with its group, which has other members.
-  bool TakesOthers(const PodInfo& pod) const;
+  bool EvictionEndsGroup(const PodInfo& pod) const;
   // Whether a group would end if all of these go: one with other members than a single one.
-  bool EndGroup(absl::Span<const std::shared_ptr<const PodInfo>> victims) const;
+  bool EvictionsEndGroup(absl::Span<const std::shared_ptr<const PodInfo>> victims) const;
   // The victims in units: of groups that end all that run, the others one by one; as they come.
   std::vector<VictimUnit> UnitsOf(absl::Span<const std::shared_ptr<const PodInfo>> victims,
                                   Symbol node) const;

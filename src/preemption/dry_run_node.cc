@@ -48,7 +48,7 @@ DryRunResult DryRunKeeping(Handle& handle, const PreemptionQuery& query, NodeRow
   query.state.work_budget().Spend(kStepsOfRun + static_cast<int64_t>(node.pods().size()) / 4);
   DryRun run(handle, query.state, query.pod, node);
   if (query.spare_groups != nullptr) {
-    run.Spare([&query](const PodInfo& pod) { return query.spare_groups->TakesOthers(pod); });
+    run.Spare([&query](const PodInfo& pod) { return query.spare_groups->EvictionEndsGroup(pod); });
   }
   if (!kept.empty()) {
     std::vector<const PodInfo*> staying;
@@ -102,7 +102,8 @@ DryRunResult TryKeeping(Handle& handle, const PreemptionQuery& query, NodeRow ro
 
 std::optional<std::string> ForbiddenGroup(const Handle& handle, const PreemptionQuery& query,
                                           const PreemptionCandidate& candidate) {
-  if (query.groups == nullptr || !query.groups->EndGroup(candidate.victims)) return std::nullopt;
+  if (query.groups == nullptr || !query.groups->EvictionsEndGroup(candidate.victims))
+    return std::nullopt;
   const Symbol node = handle.nodes().node(candidate.row).name();
   const std::vector<VictimUnit> units = query.groups->UnitsOf(candidate.victims, node);
   const VictimUnit* const forbidden = query.rules.FindForbidden(query.state, query.pod, units);

@@ -75,8 +75,9 @@ absl::Status AddCandidate(const SchedulerExtender& extender, const std::string& 
   return absl::OkStatus();
 }
 
-absl::Status AskOne(SchedulerExtender& extender, const NodeTable& nodes,
-                    const PreemptionQuery& query, std::vector<ScoredCandidatePtr>& candidates) {
+absl::Status CallExtender(SchedulerExtender& extender, const NodeTable& nodes,
+                          const PreemptionQuery& query,
+                          std::vector<ScoredCandidatePtr>& candidates) {
   const absl::StatusOr<Answer> answer = Ask(extender, query.pod, candidates);
   if (!answer.ok()) return answer.status();
   std::vector<ScoredCandidatePtr> left;
@@ -101,12 +102,12 @@ bool AnyExtenderInterested(const Handle& handle, const PodInfo& pod) {
                         [&](const auto& extender) { return extender->IsInterested(pod); });
 }
 
-Status AskExtenders(Handle& handle, const PreemptionQuery& query,
-                    std::vector<ScoredCandidatePtr>& candidates) {
+Status CallExtenders(Handle& handle, const PreemptionQuery& query,
+                     std::vector<ScoredCandidatePtr>& candidates) {
   for (const auto& extender : handle.extenders()) {
     if (candidates.empty()) break;
     if (!extender->SupportsPreemption() || !extender->IsInterested(query.pod)) continue;
-    absl::Status asked = AskOne(*extender, handle.nodes(), query, candidates);
+    absl::Status asked = CallExtender(*extender, handle.nodes(), query, candidates);
     if (asked.ok()) continue;
     handle.CounterOf(absl::StrCat(kExtenderName, " ", extender->Name(), "/failed preempt calls"))
         .Add(1);

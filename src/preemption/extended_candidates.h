@@ -19,8 +19,8 @@ bool AnyExtenderInterested(const Handle& handle, const PodInfo& pod);
 // kube-scheduler v1.35 preemption.go callExtenders: asks one after another, each about the
 // candidates and victims that those before it left. Success, or the Error of the first that fails
 // and is not ignorable. The candidates are in the order of their rows then.
-Status AskExtenders(Handle& handle, const PreemptionQuery& query,
-                    std::vector<ScoredCandidatePtr>& candidates);
+Status CallExtenders(Handle& handle, const PreemptionQuery& query,
+                     std::vector<ScoredCandidatePtr>& candidates);
 
 }  // namespace berth
 

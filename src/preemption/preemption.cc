@@ -32,10 +32,11 @@ PreemptionRules::Nomination NominationOf(Handle& handle, const PodInfo& pod,
 
 // If one of the best candidates would end a group, candidates that end none replace them, whatever
 // they score. The best of these on all nodes counts.
-void PreferWithoutGroups(Handle& handle, const GroupVictims& groups, const PreemptionQuery& query,
-                         std::vector<ScoredCandidatePtr>& candidates) {
+void PreferCandidatesThatEndNoGroup(Handle& handle, const GroupVictims& groups,
+                                    const PreemptionQuery& query,
+                                    std::vector<ScoredCandidatePtr>& candidates) {
   const auto ends_group = [&](const ScoredCandidatePtr& scored) {
-    return groups.EndGroup(scored->candidate.victims);
+    return groups.EvictionsEndGroup(scored->candidate.victims);
   };
   const std::vector<int> best = BestOf(candidates);
   if (absl::c_none_of(best, [&](int i) { return ends_group(candidates[i]); })) return;
@@ -43,8 +44,9 @@ void PreferWithoutGroups(Handle& handle, const GroupVictims& groups, const Preem
   sparing.spare_groups = &groups;
   std::vector<ScoredCandidatePtr> others;
   for (const NodeRow row : query.statuses.RowsWith(Code::kUnschedulable)) {
-    const bool only_groups = absl::c_all_of(
-        handle.nodes().node(row).pods(), [&](const auto& pod) { return groups.TakesOthers(*pod); });
+    const bool only_groups = absl::c_all_of(handle.nodes().node(row).pods(), [&](const auto& pod) {
+      return groups.EvictionEndsGroup(*pod);
+    });
     if (only_groups) continue;
     ScoredCandidatePtr candidate = DryRunNode(handle, sparing, row).candidate;
     if (candidate != nullptr && !ends_group(candidate)) others.push_back(std::move(candidate));
@@ -112,9 +114,10 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
     if (!found->failure.IsError()) result.nominated_node = "";  // ends its nomination
     return std::move(found->failure);
   }
-  if (groups.any_groups()) PreferWithoutGroups(handle_, groups, query, found->candidates);
+  if (groups.any_groups())
+    PreferCandidatesThatEndNoGroup(handle_, groups, query, found->candidates);
   if (ExtendersPreempt(handle_, pod)) {
-    Status asked = AskExtenders(handle_, query, found->candidates);
+    Status asked = CallExtenders(handle_, query, found->candidates);
     if (!asked.ok()) return asked;
     std::erase_if(found->candidates, [&](const ScoredCandidatePtr& scored) {
       return ForbiddenGroup(handle_, query, scored->candidate).has_value();

@@ -39,7 +39,7 @@ bool RoomTurns::Qualifies(const QueueEntry& entry) const {
         return false;
     }
   }
-  return needs_room && room_->OnlyRoomHelps(*entry.members.front().pod);
+  return needs_room && room_->OnlyFreeResourcesHelp(*entry.members.front().pod);
 }
 
 bool RoomTurns::Join(QueueEntry& entry) {
@@ -184,7 +184,7 @@ void RoomTurns::Continue() {
 // Of those that are awake, from the first one on. Who would be tried now and is certain to fail
 // goes behind the others.
 void RoomTurns::GiveTurnToNext(RoomLine& line) {
-  std::vector<FreeRoom> rooms;
+  std::vector<FreeResources> rooms;
   if (line.awake()) {
     for (const Symbol node : line.nodes) rooms.push_back(room_->FreeOn(node));
   }
@@ -194,11 +194,12 @@ void RoomTurns::GiveTurnToNext(RoomLine& line) {
   const auto is_certain_to_fail = [&](const RoomLine::Waiting& waiting) {
     if (!places_.GoesBeforeAll(waiting.backoff_expiration, line.priority, waiting.timestamp,
                                waiting.sequence, window) ||
-        absl::c_any_of(rooms, [&](const FreeRoom& room) { return room.Has(waiting.needed); })) {
+        absl::c_any_of(rooms,
+                       [&](const FreeResources& room) { return room.Has(waiting.needed); })) {
       return false;
     }
     if (waiting.profile == asked) return true;
-    if (!room_->OnlyRoomHelps(*waiting.entry->members.front().pod)) return false;
+    if (!room_->OnlyFreeResourcesHelp(*waiting.entry->members.front().pod)) return false;
     asked = waiting.profile;
     return true;
   };

@@ -30,7 +30,7 @@ struct RoomLine {
     QueueEntry* entry = nullptr;  // null: it left the line
     uint64_t sequence = 0;
     absl::Time timestamp, backoff_expiration;
-    FreeRoom needed;
+    FreeResources needed;
     Symbol profile;
   };
   const int32_t priority;

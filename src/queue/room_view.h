@@ -10,11 +10,11 @@
 namespace berth {
 
 // An amount of what every pod may request.
-struct FreeRoom {
+struct FreeResources {
   int64_t milli_cpu = 0;
   int64_t memory_bytes = 0;
 
-  bool Has(const FreeRoom& needed) const {
+  bool Has(const FreeResources& needed) const {
     return needed.milli_cpu <= milli_cpu && needed.memory_bytes <= memory_bytes;
   }
 };
@@ -25,11 +25,11 @@ class RoomView {
   virtual ~RoomView() = default;
 
   // What is free at most on the node for a pod more; less than nothing if no pod may be added.
-  virtual FreeRoom FreeOn(Symbol node) const = 0;
+  virtual FreeResources FreeOn(Symbol node) const = 0;
   // Whether trying the pod can come to nothing unless a node has room for it: nobody could be
   // evicted for it, and nothing but plugins decides. If it was true for some pods of a profile and
   // of a priority, it is for all of these or for none of them.
-  virtual bool OnlyRoomHelps(const PodInfo& pod) = 0;
+  virtual bool OnlyFreeResourcesHelp(const PodInfo& pod) = 0;
 };
 
 }  // namespace berth

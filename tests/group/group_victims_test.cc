@@ -58,9 +58,9 @@ class GroupVictimsTest : public ::testing::Test {
 TEST_F(GroupVictimsTest, AGroupAtItsMinimumTakesOthersAlong) {
   const PodPtr a = Run("a", "g"), b = Run("b", "g");
   const PodPtr alone = Run("alone");
-  EXPECT_TRUE(victims_.TakesOthers(*a));
-  EXPECT_FALSE(victims_.TakesOthers(*alone));
-  EXPECT_TRUE(victims_.EndGroup({{b}}));
+  EXPECT_TRUE(victims_.EvictionEndsGroup(*a));
+  EXPECT_FALSE(victims_.EvictionEndsGroup(*alone));
+  EXPECT_TRUE(victims_.EvictionsEndGroup({{b}}));
   std::vector<PodPtr> all = {a};
   victims_.AddWholeGroups(all);
   EXPECT_THAT(Names(all), ElementsAre("a", "b"));
@@ -68,9 +68,9 @@ TEST_F(GroupVictimsTest, AGroupAtItsMinimumTakesOthersAlong) {
 
 TEST_F(GroupVictimsTest, MembersBeyondTheMinimumGoAlone) {
   const PodPtr a = Run("a", "g"), b = Run("b", "g"), c = Run("c", "g");
-  EXPECT_FALSE(victims_.TakesOthers(*a));
-  EXPECT_FALSE(victims_.EndGroup({{a}}));
-  EXPECT_TRUE(victims_.EndGroup({{a, c}}));
+  EXPECT_FALSE(victims_.EvictionEndsGroup(*a));
+  EXPECT_FALSE(victims_.EvictionsEndGroup({{a}}));
+  EXPECT_TRUE(victims_.EvictionsEndGroup({{a, c}}));
   std::vector<PodPtr> all = {b};
   victims_.AddWholeGroups(all);
   EXPECT_THAT(Names(all), ElementsAre("b"));
@@ -79,13 +79,13 @@ TEST_F(GroupVictimsTest, MembersBeyondTheMinimumGoAlone) {
 TEST_F(GroupVictimsTest, AGroupThatGoesAsAWholeHasNoneToSpare) {
   mode_ = DisruptionMode::kAll;
   const PodPtr a = Run("a", "g"), b = Run("b", "g"), c = Run("c", "g");
-  EXPECT_TRUE(victims_.EndGroup({{a}}));
+  EXPECT_TRUE(victims_.EvictionsEndGroup({{a}}));
 }
 
 TEST_F(GroupVictimsTest, WithoutGroupsNobodyTakesOthers) {
   const PodPtr alone = Run("alone");
   EXPECT_FALSE(victims_.any_groups());
-  EXPECT_FALSE(victims_.EndGroup({{alone}}));
+  EXPECT_FALSE(victims_.EvictionsEndGroup({{alone}}));
   std::vector<PodPtr> none;
   victims_.AddWholeGroups(none);
   EXPECT_THAT(none, IsEmpty());

@@ -37,11 +37,11 @@ const Symbol kAffinity = Symbol::Intern("Affinity");  // none does
 
 class FakeRoom final : public RoomView {
  public:
-  FreeRoom FreeOn(Symbol node) const override {
+  FreeResources FreeOn(Symbol node) const override {
     const auto found = free.find(node);
-    return found == free.end() ? FreeRoom{-1, -1} : found->second;
+    return found == free.end() ? FreeResources{-1, -1} : found->second;
   }
-  bool OnlyRoomHelps(const PodInfo&) override {
+  bool OnlyFreeResourcesHelp(const PodInfo&) override {
     ++asked;
     return only_room_helps;
   }
@@ -49,7 +49,7 @@ class FakeRoom final : public RoomView {
     free[Symbol::Intern(node)] = {milli_cpu, int64_t{1} << 40};
   }
 
-  std::map<Symbol, FreeRoom> free;
+  std::map<Symbol, FreeResources> free;
   bool only_room_helps = true;
   int asked = 0;
 };

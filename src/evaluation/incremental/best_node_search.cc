@@ -29,12 +29,12 @@ bool OthersDependOnObjects(const Framework& framework, const CycleState& state,
   return TakesPart(framework.plugins().filter, others & ~state.skips().filter);
 }
 
-bool YieldsToNominatedPods(const EvaluationRequest& request) {
-  bool yields = false;
+bool SomeNominatedPodCounts(const EvaluationRequest& request) {
+  bool counts = false;
   request.nominator.ForEach([&](const PodInfo& nominated, absl::string_view) {
-    yields |= CountsFor(nominated, *request.pod);
+    counts |= CountsFor(nominated, *request.pod);
   });
-  return yields;
+  return counts;
 }
 
 }  // namespace
@@ -42,9 +42,10 @@ bool YieldsToNominatedPods(const EvaluationRequest& request) {
 bool BestNodeSearch::Find(const EvaluationRequest& request, CycleState& state, ScoreCache& scores,
                           Evaluation& evaluation) {
   const Framework& framework = request.framework;
-  const bool all_filtered =
+  const bool no_other_filters =
       !TakesPart(framework.plugins().filter, ~scores.filters() & ~state.skips().filter);
-  const Search in = {request, framework, *request.pod, request.nodes, state, scores, all_filtered};
+  const Search in = {request, framework, *request.pod,    request.nodes,
+                     state,   scores,    no_other_filters};
   NodeRow chosen = -1;
   if (!Choose(in, chosen) || chosen < 0) return false;
   // The plugins of the cache, then the others.
@@ -68,7 +69,7 @@ bool BestNodeSearch::Choose(const Search& in, NodeRow& chosen) {
   const bool by_domains =
       in.framework.scores().RunPreScoreDomains(in.state, in.pod, in.nodes, others, sums);
   if (!by_domains) {
-    const bool may_be_best = in.all_filtered || scores.totals_hold_for_any_subset();
+    const bool may_be_best = in.no_other_filters || scores.totals_hold_for_any_subset();
     if (!may_be_best || !in.framework.scores()
                              .RunPreScore(in.state, in.pod, in.nodes, scores.feasible(), others)
                              .ok()) {
@@ -86,7 +87,7 @@ bool BestNodeSearch::Choose(const Search& in, NodeRow& chosen) {
       (ChooseByClass(in, std::move(sums), others_score, chosen) || choose_best(kMostTries))) {
     return true;
   }
-  return in.all_filtered && ChooseByRow(in, chosen);
+  return in.no_other_filters && ChooseByRow(in, chosen);
 }
 
 // Filters that depend on cluster objects filtered many rows: their verdicts are cached for pods of
@@ -102,7 +103,7 @@ void BestNodeSearch::CacheObjectFilters(const Search& in) {
 // False if it was not found.
 bool BestNodeSearch::ChooseBest(const Search& in, int tries, NodeRow& chosen) {
   NodeRow row = in.scores.best();
-  if (!in.all_filtered) {
+  if (!in.no_other_filters) {
     if (!in.scores.totals_hold_for_any_subset()) return false;
     int asked = 0;
     row = in.scores.BestAccepted(
@@ -138,7 +139,7 @@ bool BestNodeSearch::ChooseByClass(const Search& in, std::vector<DomainSum> sums
   }
   // Nominated pods count in domains too, but on their node only, for pods of at most their
   // priority.
-  if (!beyond_node.domains.empty() && YieldsToNominatedPods(in.request)) return false;
+  if (!beyond_node.domains.empty() && SomeNominatedPodCounts(in.request)) return false;
   NodeEquivalenceClasses* const classes = caches_.NodeClasses(scores, sums, in.nodes);
   if (classes == nullptr || !classes->Refresh(scores, in.nodes, sums)) return false;
   classes->List(scores, [&](NodeRow row) {

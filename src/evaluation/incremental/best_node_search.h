@@ -30,7 +30,7 @@ class BestNodeSearch {
   explicit BestNodeSearch(EvaluationCaches& caches) : caches_(caches) {}
 
   // Sets `best` of `evaluation`. `state` has PreFilter of the plugins that are not
-  // scores.NeedNoPreFilter(); `scores` are refreshed. False if no node is feasible, or a plugin
+  // scores.SkippablePreFilters(); `scores` are refreshed. False if no node is feasible, or a plugin
   // failed, or the per-node Filter rejects the node: then nothing is decided.
   bool Find(const EvaluationRequest& request, CycleState& state, ScoreCache& scores,
             Evaluation& evaluation);
@@ -44,7 +44,7 @@ class BestNodeSearch {
     const NodeTable& nodes;
     CycleState& state;
     ScoreCache& scores;
-    bool all_filtered;  // no other plugin filters
+    bool no_other_filters;  // no other plugin filters
   };
   bool Choose(const Search& in, NodeRow& chosen);
   bool ChooseBest(const Search& in, int tries, NodeRow& chosen);

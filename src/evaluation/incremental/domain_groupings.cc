@@ -141,8 +141,8 @@ bool DomainGroupings::VisitChangedCells(const Sums& sums, absl::FunctionRef<void
 
 // --- Keys ----------------------------------------------------------------------------------------
 
-GroupKey DomainGroupings::CellKeyOf(NodeRow row, const Sums& sums) const {
-  GroupKey key;
+NodeClassKey DomainGroupings::CellKeyOf(NodeRow row, const Sums& sums) const {
+  NodeClassKey key;
   for (size_t i = 0; i < sums.size(); ++i) {
     const bool by_sum = tracked_[i].grouping == Grouping::kBySum;
     key.push_back(by_sum ? SumOfRow(sums[i], row) : int64_t{tracked_[i].column->index(row)});
@@ -150,8 +150,8 @@ GroupKey DomainGroupings::CellKeyOf(NodeRow row, const Sums& sums) const {
   return key;
 }
 
-GroupKey DomainGroupings::ClassKeyOf(const GroupKey& cell, const Sums& sums) const {
-  GroupKey key = cell;
+NodeClassKey DomainGroupings::NodeClassKeyOf(const NodeClassKey& cell, const Sums& sums) const {
+  NodeClassKey key = cell;
   for (size_t i = 0; i < sums.size(); ++i) {
     if (tracked_[i].grouping == Grouping::kBySumOfCells) {
       key[i] = SumOfDomain(sums[i], static_cast<uint32_t>(key[i]));
@@ -162,7 +162,7 @@ GroupKey DomainGroupings::ClassKeyOf(const GroupKey& cell, const Sums& sums) con
 
 // --- Cells in domains ----------------------------------------------------------------------------
 
-void DomainGroupings::AddCell(const GroupKey& key, int cell) {
+void DomainGroupings::AddCell(const NodeClassKey& key, int cell) {
   for (size_t i = 0; i < tracked_.size(); ++i) {
     TrackedSum& tracked = tracked_[i];
     if (tracked.grouping != Grouping::kBySumOfCells) continue;
@@ -174,7 +174,7 @@ void DomainGroupings::AddCell(const GroupKey& key, int cell) {
   }
 }
 
-void DomainGroupings::RemoveCell(const GroupKey& key, int cell) {
+void DomainGroupings::RemoveCell(const NodeClassKey& key, int cell) {
   for (size_t i = 0; i < tracked_.size(); ++i) {
     if (tracked_[i].grouping != Grouping::kBySumOfCells) continue;
     Cells& cells = tracked_[i].cells.of_domain[key[i]];
@@ -183,7 +183,7 @@ void DomainGroupings::RemoveCell(const GroupKey& key, int cell) {
   }
 }
 
-const DomainGroupings::Cells& DomainGroupings::FindCells(const GroupKey& key) const {
+const DomainGroupings::Cells& DomainGroupings::FindCells(const NodeClassKey& key) const {
   const Cells* fewest = nullptr;
   for (size_t i = 0; i < tracked_.size(); ++i) {
     if (tracked_[i].grouping != Grouping::kBySumOfCells) continue;

@@ -48,15 +48,15 @@ class DomainGroupings {
   bool VisitChangedCells(const Sums& sums, absl::FunctionRef<void(int cell)> visit);
 
   // The key of the cell that the row is in, and that of the class which a cell is in.
-  GroupKey CellKeyOf(NodeRow row, const Sums& sums) const;
-  GroupKey ClassKeyOf(const GroupKey& cell, const Sums& sums) const;
+  NodeClassKey CellKeyOf(NodeRow row, const Sums& sums) const;
+  NodeClassKey NodeClassKeyOf(const NodeClassKey& cell, const Sums& sums) const;
 
   // With has_classes(): which cells are in each domain.
   using Cells = absl::InlinedVector<int, 4>;
-  void AddCell(const GroupKey& key, int cell);
-  void RemoveCell(const GroupKey& key, int cell);
+  void AddCell(const NodeClassKey& key, int cell);
+  void RemoveCell(const NodeClassKey& key, int cell);
   // The cells among which the one of that key is, if there is one.
-  const Cells& FindCells(const GroupKey& key) const;
+  const Cells& FindCells(const NodeClassKey& key) const;
   // A domain has so many cells that to move them costs too much.
   bool is_crowded() const { return is_crowded_; }
   // Null if the domains of this topology are in no cells.

@@ -28,7 +28,7 @@ size_t MostEntries(size_t most_rows, int rows) {
 
 }  // namespace
 
-void EvaluationCaches::SetClass(const EvaluationRequest& request) {
+void EvaluationCaches::SelectClass(const EvaluationRequest& request) {
   const Framework& framework = request.framework;
   const std::shared_ptr<const PodInfo>& pod = request.pod;
   scores_.SetVersion(request.nodes.version());

@@ -18,7 +18,7 @@ namespace berth {
 class EvaluationCaches {
  public:
   // The calls that follow are about the class of the request's pod under its profile.
-  void SetClass(const EvaluationRequest& request);
+  void SelectClass(const EvaluationRequest& request);
   // The plugins that depend on one node at a time and signed the pod.
   PluginMask plugins() const { return plugins_; }
 

@@ -28,7 +28,7 @@ absl::Span<const NodeRow> FeasibleRows::Reset(int rows) {
   return rows_;
 }
 
-void FeasibleRows::Count() {
+void FeasibleRows::Recount() {
   count_ = static_cast<int>(absl::c_count(verdicts_.rejectors(), NodeVerdicts::kNoRejector));
   is_listed_ = false;
 }

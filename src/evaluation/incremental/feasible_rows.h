@@ -22,11 +22,11 @@ class FeasibleRows {
   // In order.
   absl::Span<const NodeRow> rows() const;
 
-  // `rows` rows without verdicts: returns all of them. Filters follow, then Count().
+  // `rows` rows without verdicts: returns all of them. Filters follow, then Recount().
   absl::Span<const NodeRow> Reset(int rows);
-  // For filters that give verdicts on any rows; Count() follows.
+  // For filters that give verdicts on any rows; Recount() follows.
   NodeVerdicts& unlisted_verdicts() { return verdicts_; }
-  void Count();
+  void Recount();
   // The verdict on one row. `rejector` as in NodeVerdicts, if `status` is not Success.
   void Set(NodeRow row, const Status& status, uint8_t rejector);
   // Nodes came, which have no verdict, or went.

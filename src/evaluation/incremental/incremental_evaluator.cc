@@ -9,9 +9,9 @@ namespace berth {
 using Outcome = RejectionCache::Outcome;
 
 std::optional<Evaluation> IncrementalEvaluator::Recall(const EvaluationRequest& request) {
-  asked_to_cache_ = false;
+  added_rejections_ = false;
   if (!EvaluatesEveryNode(request)) return std::nullopt;
-  caches_.SetClass(request);
+  caches_.SelectClass(request);
   const bool was_rejected = caches_.WasRejected();
   if (was_rejected) {
     std::optional<Evaluation> rejection = RecallRejection(request);
@@ -41,7 +41,7 @@ Evaluation IncrementalEvaluator::Evaluate(const EvaluationRequest& request,
   }
   NodeVerdicts* rejections = nullptr;
   if (may_cache && !request.state.for_explanation()) {
-    caches_.SetClass(request);
+    caches_.SelectClass(request);
     if (!caches_.WasRejected()) {
       Evaluation evaluation;
       if (SelectFewRows(request)) {
@@ -56,7 +56,7 @@ Evaluation IncrementalEvaluator::Evaluate(const EvaluationRequest& request,
   }
   Evaluation evaluation = full_.Evaluate(request, pre_filter, rejections);
   if (!may_cache || !evaluation.status.ok()) return evaluation;
-  caches_.SetClass(request);
+  caches_.SelectClass(request);
   if (evaluation.best >= 0) {
     if (caches_.WasRejected()) caches_.SetPlaced();
   } else if (Diagnosis* const cached = CacheRejection(request); cached != nullptr) {
@@ -100,8 +100,8 @@ ScoreCache* IncrementalEvaluator::FindScores(const EvaluationRequest& request, b
   ScoreCache* const by_spec = caches_.ScoresBySpec();
   ScoreCache* scores = by_spec != nullptr ? by_spec : caches_.Scores(rows, add);
   if (scores == nullptr) return nullptr;
-  const PreFilterOutcome pre_filter =
-      request.framework.filters().RunPreFilter(own, pod, request.nodes, ~scores->NeedNoPreFilter());
+  const PreFilterOutcome pre_filter = request.framework.filters().RunPreFilter(
+      own, pod, request.nodes, ~scores->SkippablePreFilters());
   if (!pre_filter.status.ok() || pre_filter.narrowed.node_names.has_value()) return nullptr;
   ScoreCache::ObjectInputs objects{own, {}};
   const bool with_objects = by_spec != nullptr &&
@@ -135,7 +135,7 @@ std::optional<Evaluation> IncrementalEvaluator::RecallRejection(const Evaluation
   }
   const bool by_spec = !beyond_node.empty();
   RejectionCache* const cache = caches_.AddRejections(by_spec, request.nodes.size());
-  asked_to_cache_ = true;
+  added_rejections_ = true;
   if (cache == nullptr) return std::nullopt;
   own.SetWorkBudget(request.state.work_budget());
   own.work_budget().Refill();
@@ -162,7 +162,7 @@ Diagnosis* IncrementalEvaluator::CacheRejection(const EvaluationRequest& request
     return nullptr;
   }
   const bool by_spec = !beyond_node.empty();
-  RejectionCache* const cache = asked_to_cache_
+  RejectionCache* const cache = added_rejections_
                                     ? caches_.Rejections(by_spec)
                                     : caches_.AddRejections(by_spec, request.nodes.size());
   if (cache == nullptr) return nullptr;

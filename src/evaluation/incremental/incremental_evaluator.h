@@ -49,7 +49,7 @@ class IncrementalEvaluator final : public NodeEvaluator {
   ScoreFirstSearch score_first_search_;
   std::optional<CachedDiagnosis> diagnosis_;  // of the last evaluation
   std::vector<NodeRow> few_rows_;
-  bool asked_to_cache_ = false;  // in this evaluation: AddRejections() was called
+  bool added_rejections_ = false;  // in this evaluation: AddRejections() was called
   int64_t recalled_ = 0, scored_first_ = 0, of_few_rows_ = 0;
 };
 

@@ -13,7 +13,7 @@ namespace berth {
 namespace {
 
 constexpr int kNone = -1;
-constexpr int kPauses = 256;
+constexpr int kSkippedPods = 256;
 
 int MostCells(int rows) {
   constexpr int kFew = 64;  // whatever the number of nodes; of more nodes, one in kRowsACell
@@ -37,14 +37,14 @@ int TakeNumber(std::vector<int>& unused, std::vector<T>& all) {
 
 bool NodeEquivalenceClasses::Refresh(const ScoreCache& scores, const NodeTable& nodes,
                                      const std::vector<DomainSum>& sums) {
-  if (pauses_ > 0) {
-    --pauses_;
+  if (skips_left_ > 0) {
+    --skips_left_;
     return false;
   }
   if (!CatchUp(scores, nodes, sums) && !Rebuild(scores, nodes, sums)) {
     groupings_.Clear();
     scores_seen_ = {};
-    pauses_ = kPauses;
+    skips_left_ = kSkippedPods;
     return false;
   }
   for (const int number : std::exchange(touched_, {})) ShowCell(scores, number);
@@ -113,7 +113,7 @@ bool NodeEquivalenceClasses::Place(const ScoreCache& scores, NodeRow row,
   Leave(row);
   const int64_t total = scores.total(row);
   if (total == ScoreCache::kInfeasible) return true;
-  GroupKey key = groupings_.CellKeyOf(row, sums);
+  NodeClassKey key = groupings_.CellKeyOf(row, sums);
   int number = FindCell(key);
   if (number == kNone) number = AddCell(std::move(key), sums);
   const size_t most = 2 * MostCells(static_cast<int>(cell_of_row_.size()));
@@ -143,7 +143,7 @@ void NodeEquivalenceClasses::Leave(NodeRow row) {
 
 // --- One cell ------------------------------------------------------------------------------------
 
-int NodeEquivalenceClasses::FindCell(const GroupKey& key) const {
+int NodeEquivalenceClasses::FindCell(const NodeClassKey& key) const {
   if (!has_classes()) {
     const auto it = number_of_key_.find(key);
     return it == number_of_key_.end() ? kNone : it->second;
@@ -153,7 +153,7 @@ int NodeEquivalenceClasses::FindCell(const GroupKey& key) const {
   return found == cells.end() ? kNone : *found;
 }
 
-int NodeEquivalenceClasses::AddCell(GroupKey key, const std::vector<DomainSum>& sums) {
+int NodeEquivalenceClasses::AddCell(NodeClassKey key, const std::vector<DomainSum>& sums) {
   const int number = TakeNumber(unused_cells_, cells_);
   cells_[number].key = std::move(key);
   groupings_.AddCell(cells_[number].key, number);
@@ -179,7 +179,7 @@ void NodeEquivalenceClasses::DropCell(int number) {
 // --- Cells in classes ----------------------------------------------------------------------------
 
 void NodeEquivalenceClasses::JoinClass(int number, const std::vector<DomainSum>& sums) {
-  GroupKey key = groupings_.ClassKeyOf(cells_[number].key, sums);
+  NodeClassKey key = groupings_.NodeClassKeyOf(cells_[number].key, sums);
   const auto [known, is_new] = number_of_key_.try_emplace(key, kNone);
   if (is_new) {
     known->second = TakeNumber(unused_classes_, classes_);
@@ -201,7 +201,7 @@ void NodeEquivalenceClasses::LeaveClass(int number) {
 
 // Its sums may be others.
 void NodeEquivalenceClasses::MoveCell(int number, const std::vector<DomainSum>& sums) {
-  if (classes_[cells_[number].of_class].key == groupings_.ClassKeyOf(cells_[number].key, sums))
+  if (classes_[cells_[number].of_class].key == groupings_.NodeClassKeyOf(cells_[number].key, sums))
     return;
   LeaveClass(number);
   JoinClass(number, sums);

@@ -54,7 +54,7 @@ class NodeEquivalenceClasses final : public EquivalentNodes::Domains {
 
  private:
   struct Group {
-    GroupKey key;
+    NodeClassKey key;
     int rows = 0;
     ScoredRowHeap heap;
   };
@@ -76,8 +76,8 @@ class NodeEquivalenceClasses final : public EquivalentNodes::Domains {
 
   bool Place(const ScoreCache& scores, NodeRow row, const std::vector<DomainSum>& sums);
   void Leave(NodeRow row);
-  int FindCell(const GroupKey& key) const;
-  int AddCell(GroupKey key, const std::vector<DomainSum>& sums);
+  int FindCell(const NodeClassKey& key) const;
+  int AddCell(NodeClassKey key, const std::vector<DomainSum>& sums);
   void DropCell(int number);
   void JoinClass(int number, const std::vector<DomainSum>& sums);
   void MoveCell(int number, const std::vector<DomainSum>& sums);
@@ -98,7 +98,7 @@ class NodeEquivalenceClasses final : public EquivalentNodes::Domains {
     };
   }
 
-  int pauses_ = 0;  // so many times it is not tried again
+  int skips_left_ = 0;  // so many times it is not tried again
   DomainGroupings groupings_;
   RowJournal::Position scores_seen_;  // in ScoreCache::changes()
   uint64_t order_version_ = 0;        // of the table, when all rows were placed
@@ -109,7 +109,7 @@ class NodeEquivalenceClasses final : public EquivalentNodes::Domains {
   std::vector<Class> classes_;
   std::vector<int> unused_classes_;
   // The number of a class, or of a cell, if cells are the classes.
-  absl::flat_hash_map<GroupKey, int> number_of_key_;
+  absl::flat_hash_map<NodeClassKey, int> number_of_key_;
   // As of the last List().
   std::vector<NodeRow> best_;
   std::vector<int> counts_;

@@ -86,7 +86,7 @@ RejectionCache::Outcome RejectionCache::FilterOne(const CycleState& state,
 }
 
 // Yields if the budget is spent, with so many marked rows left, unless it would not end.
-bool RejectionCache::YieldsWith(size_t marked, WorkBudget& budget) {
+bool RejectionCache::YieldIfSpent(size_t marked, WorkBudget& budget) {
   if (!budget.IsSpent()) return false;
   if (yields_.MayYieldWith(marked)) {
     budget.Yield();
@@ -105,7 +105,7 @@ RejectionCache::Outcome RejectionCache::FilterEach(const CycleState& state,
   constexpr int64_t kStepsOfRow = 20;
   WorkBudget& budget = state.work_budget();
   for (size_t i = 0; i < rows.size(); ++i) {
-    if (YieldsWith(marked_.size() + rows.size() - i, budget)) {
+    if (YieldIfSpent(marked_.size() + rows.size() - i, budget)) {
       marked_.insert(marked_.end(), rows.begin() + static_cast<std::ptrdiff_t>(i), rows.end());
       return Outcome::kYielded;
     }
@@ -154,7 +154,7 @@ RejectionCache::Outcome RejectionCache::FilterMany(const CycleState& state,
       continue;
     }
     if (group == static_cast<int>(index_of.size()))
-      index_of.push_back(counts_.IndexOf(statuses.status_of_group(group)));
+      index_of.push_back(counts_.IndexOf(statuses.status_of_reason_group(group)));
     if (!index_of[group].has_value()) return Outcome::kUnknown;
     counts_.Set(row, *index_of[group]);
   }
@@ -171,12 +171,12 @@ RejectionCache::Outcome RejectionCache::FilterMany(const CycleState& state,
 // Marks the rows whose node or nominated pods changed since the last Refresh(), and moves
 // everything with the rows. False if all of them have to be filtered.
 bool RejectionCache::CatchUp(const NodeTable& nodes, const Nominator& nominator,
-                             const PodInfo& evaluated_pod, Aspects depends_on, bool looks_further,
-                             PluginMask skipped) {
-  // With `looks_further`: pods that are nominated count in a domain as well, and on their node a
-  // plugin may have let the pod in that does not any more.
+                             const PodInfo& evaluated_pod, Aspects depends_on,
+                             bool depends_beyond_node, PluginMask skipped) {
+  // With `depends_beyond_node`: pods that are nominated count in a domain as well, and on their
+  // node a plugin may have let the pod in that does not any more.
   const bool followed = node_changes_.CatchUp(
-      {nodes, nominator, evaluated_pod, depends_on, skipped, looks_further},
+      {nodes, nominator, evaluated_pod, depends_on, skipped, depends_beyond_node},
       [&](NodeRow row, Aspects) { Mark(row); },
       [&](const RowMove& move) {
         verdicts_.Move(move);

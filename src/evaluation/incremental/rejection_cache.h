@@ -57,7 +57,7 @@ class RejectionCache {
 
  private:
   bool CatchUp(const NodeTable& nodes, const Nominator& nominator, const PodInfo& evaluated_pod,
-               Aspects depends_on, bool looks_further, PluginMask skipped);
+               Aspects depends_on, bool depends_beyond_node, PluginMask skipped);
   bool CatchUpBeyondNode(const NodeTable& nodes, const PodInfo& evaluated_pod,
                          const DependenciesBeyondNode& beyond_node);
   Outcome FilterMarked(const CycleState& state, const PodInfo& evaluated_pod,
@@ -68,7 +68,7 @@ class RejectionCache {
                      absl::Span<const NodeRow> rows);
   Outcome FilterMany(const CycleState& state, const PodInfo& evaluated_pod, const NodeTable& nodes,
                      size_t at_once, bool filter);
-  bool YieldsWith(size_t marked, WorkBudget& budget);
+  bool YieldIfSpent(size_t marked, WorkBudget& budget);
   void Mark(NodeRow row);
   void MarkAll(int rows);
 

@@ -15,7 +15,7 @@
 namespace berth {
 
 // What the rows of a group have in common.
-using GroupKey = absl::InlinedVector<int64_t, 4>;
+using NodeClassKey = absl::InlinedVector<int64_t, 4>;
 
 struct ScoredRow {
   int64_t total = 0;
@@ -36,7 +36,7 @@ class ScoredRowHeap {
   void Add(ScoredRow row, int rows, IsNow is_now) {
     heap_.push_back(row);
     absl::c_push_heap(heap_);
-    if (heap_.size() > 2 * static_cast<size_t>(rows) + kFew) Tidy(is_now);
+    if (heap_.size() > 2 * static_cast<size_t>(rows) + kFew) DropStale(is_now);
   }
   // All anew: Clear(), Append() of each row, Sort().
   void Clear() { heap_.clear(); }
@@ -57,7 +57,7 @@ class ScoredRowHeap {
 
   // Leaves what is true now, each row once.
   template <class IsNow>
-  void Tidy(IsNow is_now) {
+  void DropStale(IsNow is_now) {
     std::erase_if(heap_, [&](const ScoredRow& row) { return !is_now(row); });
     std::sort(heap_.rbegin(), heap_.rend());  // the best first, which makes a heap
     heap_.erase(std::unique(heap_.begin(), heap_.end()), heap_.end());

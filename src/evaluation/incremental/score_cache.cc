@@ -19,7 +19,7 @@ constexpr Aspects kOfObjectFilters = Aspect::kOfPods | Aspect::kOfNodeObject;
 
 // What `ask` returns while `state` skips all other filters.
 template <class Ask>
-Status AskOnly(PluginMask filters, CycleState& state, const Ask& ask) {
+Status RunOnly(PluginMask filters, CycleState& state, const Ask& ask) {
   uint64_t& skips = state.skips().filter;
   const uint64_t always_skipped = std::exchange(skips, skips | ~filters);
   Status status = ask();
@@ -63,7 +63,7 @@ Status ScoreCache::Refresh(const NodeTable& nodes, const Nominator& nominator,
   if (!status.ok()) return status;
   if (columns_.FindExtremes()) return Renormalize();
   if (have_moved) {
-    columns_.Sort(first_moved_);
+    columns_.RebuildBestRow(first_moved_);
     changes_.Restart();
   }
   status = columns_.UpdateTotals(scratch_.changed);
@@ -72,9 +72,9 @@ Status ScoreCache::Refresh(const NodeTable& nodes, const Nominator& nominator,
   return Status::Success();
 }
 
-Status ScoreCache::AskObjectFilters(const NodeTable& nodes, const PodInfo& evaluated_pod,
+Status ScoreCache::RunObjectFilters(const NodeTable& nodes, const PodInfo& evaluated_pod,
                                     absl::Span<const NodeRow> rows) {
-  return AskOnly(object_filters_, *objects_, [&] {
+  return RunOnly(object_filters_, *objects_, [&] {
     return framework_.nomination_filter().RunFilterNodesWithNominatedPods(
         *objects_, evaluated_pod, nodes, rows, feasible_.unlisted_verdicts());
   });
@@ -100,7 +100,7 @@ bool ScoreCache::CollectChanged(const NodeTable& nodes, const Nominator& nominat
         }
       });
   if (!followed) return false;
-  const bool filters_read_spread = absl::c_any_of(filters_, [](const Participant& filter) {
+  const bool filters_read_spread = absl::c_any_of(filters_, [](const ActiveFilter& filter) {
     return (filter.depends_on & Aspect::kImageSpread) != 0;
   });
   const bool all_again =
@@ -151,11 +151,11 @@ Status ScoreCache::Rebuild(const NodeTable& nodes, const PodInfo& evaluated_pod)
   status = framework_.nomination_filter().RunFilterNodesWithNominatedPods(
       state_, evaluated_pod, nodes, all, feasible_.unlisted_verdicts());
   if (!status.ok()) return status;
-  feasible_.Count();
+  feasible_.Recount();
   if (objects_ != nullptr) {
-    status = AskObjectFilters(nodes, evaluated_pod, feasible());
+    status = RunObjectFilters(nodes, evaluated_pod, feasible());
     if (!status.ok()) return status;
-    feasible_.Count();
+    feasible_.Recount();
   }
   return ScoreAnew(nodes);
 }
@@ -193,7 +193,7 @@ Status ScoreCache::RefilterChanged(const PodInfo& evaluated_pod) {
 
 PluginMask ScoreCache::FiltersConcernedBy(Aspects aspects) const {
   PluginMask concerned = 0;
-  for (const Participant& filter : filters_) {
+  for (const ActiveFilter& filter : filters_) {
     if (Concerns(aspects, filter.depends_on)) concerned |= filter.plugin;
   }
   return concerned;
@@ -206,10 +206,10 @@ Status ScoreCache::FilterAgain(NodeRow row, Aspects aspects, const PodInfo& eval
                                                                      nodes_->node(row));
   };
   Status status;
-  if (concerned != 0) status = AskOnly(concerned, state_, [&] { return filter(state_); });
+  if (concerned != 0) status = RunOnly(concerned, state_, [&] { return filter(state_); });
   const bool ask_objects = objects_ != nullptr && Concerns(aspects, kOfObjectFilters);
   if (!status.ok() || !ask_objects) return status;
-  return AskOnly(object_filters_, *objects_, [&] { return filter(*objects_); });
+  return RunOnly(object_filters_, *objects_, [&] { return filter(*objects_); });
 }
 
 void ScoreCache::SetVerdict(NodeRow row, const Status& status) {

@@ -66,7 +66,7 @@ class ScoreCache {
   PluginMask filters() const { return plugins_ | object_filters_; }
   // The plugins whose PreFilter need not run for the pod: no later extension point, from Reserve to
   // PostBind, reads their state.
-  PluginMask NeedNoPreFilter() const {
+  PluginMask SkippablePreFilters() const {
     return plugins_ & ~framework_.binding_points().BindingPlugins();
   }
   // Rows whose total changed, or that became feasible or infeasible.
@@ -96,7 +96,7 @@ class ScoreCache {
 
  private:
   // A plugin that PreFilter did not skip for the pod.
-  struct Participant {
+  struct ActiveFilter {
     PluginMask plugin;
     Aspects depends_on;
   };
@@ -105,7 +105,7 @@ class ScoreCache {
   Status Prepare(const NodeTable& nodes);
   Status Rebuild(const NodeTable& nodes, const PodInfo& evaluated_pod);
   Status ScoreAnew(const NodeTable& nodes);
-  Status AskObjectFilters(const NodeTable& nodes, const PodInfo& evaluated_pod,
+  Status RunObjectFilters(const NodeTable& nodes, const PodInfo& evaluated_pod,
                           absl::Span<const NodeRow> rows);
   bool CollectChanged(const NodeTable& nodes, const Nominator& nominator,
                       const PodInfo& evaluated_pod);
@@ -130,9 +130,9 @@ class ScoreCache {
   const NodeTable* nodes_ = nullptr;
   NodeChangeTracker node_changes_;
   CycleState state_;
-  std::vector<PluginInputs> inputs_;  // of object filters, as of the last Refresh()
-  CycleState* objects_ = nullptr;     // of the evaluated_pod, in a Refresh() with object filters
-  std::vector<Participant> filters_;  // without object filters
+  std::vector<PluginInputs> inputs_;   // of object filters, as of the last Refresh()
+  CycleState* objects_ = nullptr;      // of the evaluated_pod, in a Refresh() with object filters
+  std::vector<ActiveFilter> filters_;  // without object filters
   FeasibleRows feasible_;
   ScoreColumns columns_;
   RowJournal changes_;

@@ -278,7 +278,7 @@ Status ScoreColumns::AddNormalized(const Column& column, std::vector<NodeRow>& r
   return status;
 }
 
-void ScoreColumns::Sort(NodeRow first) {
+void ScoreColumns::RebuildBestRow(NodeRow first) {
   best_.Build(static_cast<int>(totals_.size()), ByTotal(totals_), first);
 }
 

@@ -85,7 +85,7 @@ class ScoreColumns {
   // The totals of some rows.
   Status UpdateTotals(absl::Span<const NodeRow> rows);
   // The order of the totals, of which those before `first` stayed where they were.
-  void Sort(NodeRow first);
+  void RebuildBestRow(NodeRow first);
   int64_t total(NodeRow row) const { return totals_[row]; }
   NodeRow best() const { return best_.best(); }
   NodeRow BestAccepted(absl::FunctionRef<bool(NodeRow)> accepts, int most);

@@ -26,7 +26,7 @@ BestFirstSearch::Outcome BestFirstSearch::Find(bool all, CandidateList& found) {
   for (NodeRow row = heap_.Best(); row >= 0; row = heap_.Best()) {
     if (found.Enough() || (!all && !MayBeChosen(row))) break;
     if (!has_own_bounds_ && !HasOwnBound(row)) {
-      if (replaced_.size() == kMostReplaced) return Outcome::kTakesOwnBounds;
+      if (replaced_.size() == kMostReplaced) return Outcome::kNeedsOwnBounds;
       ComputeOwnBound(row);
       continue;
     }
@@ -37,8 +37,8 @@ BestFirstSearch::Outcome BestFirstSearch::Find(bool all, CandidateList& found) {
     Try(row, found);
   }
   if (!found.empty()) return Outcome::kDone;
-  if (!has_own_bounds_) return Outcome::kTakesOwnBounds;
-  TryTheRest(found);
+  if (!has_own_bounds_) return Outcome::kNeedsOwnBounds;
+  TryRemaining(found);
   return Outcome::kDone;
 }
 
@@ -92,7 +92,7 @@ void BestFirstSearch::Try(NodeRow row, CandidateList& found) {
 }
 
 // From those that are left nobody may be evicted, or all victims together make too little room.
-void BestFirstSearch::TryTheRest(CandidateList& found) {
+void BestFirstSearch::TryRemaining(CandidateList& found) {
   std::vector<NodeRow> rows = heap_.Rows();
   if (preemptor_.by_priority) {
     std::erase_if(rows, [this](NodeRow row) {

@@ -24,9 +24,9 @@ namespace berth {
 // search.
 class BestFirstSearch {
  public:
-  // `bounds` are those of the preemptor's class, or of one that NeedsLittleLess(). `bounds` and
-  // `levels` are as of now. `with_victims`: the potential nodes on which there may be victims, if
-  // these are not all. `own_row`: that the pod is nominated to, or -1.
+  // `bounds` are those of the preemptor's class, or of one that RequestsSlightlyLess(). `bounds`
+  // and `levels` are as of now. `with_victims`: the potential nodes on which there may be victims,
+  // if these are not all. `own_row`: that the pod is nominated to, or -1.
   BestFirstSearch(const Handle& handle, const PreemptionQuery& query,
                   const PreemptorClass& preemptor, DryRunner& dry_runs, CandidateBounds& bounds,
                   std::optional<std::vector<NodeRow>> with_victims, const PriorityLevels& levels,
@@ -46,7 +46,7 @@ class BestFirstSearch {
 
   enum class Outcome {
     kDone,
-    kTakesOwnBounds,  // the bounds of the other class do not say enough
+    kNeedsOwnBounds,  // the bounds of the other class do not say enough
   };
   // Adds the best candidate to `found`, and others that were tried on the way: of all, or of those
   // with the highest bounds, if `found` has enough before. `all`: tries also nodes that cannot be
@@ -67,7 +67,7 @@ class BestFirstSearch {
   void ComputeOwnBound(NodeRow row);
   void CountViolations(NodeRow row);
   void Try(NodeRow row, CandidateList& found);
-  void TryTheRest(CandidateList& found);
+  void TryRemaining(CandidateList& found);
   std::vector<NodeRow> TryOneOfEach(absl::Span<const NodeRow> rows, CandidateList& found);
   bool SameFailureIfSameShortage() const;
 

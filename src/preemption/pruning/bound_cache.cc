@@ -124,12 +124,12 @@ CandidateBounds& BoundCache::Find(const PreemptorClass& preemptor, const NodeTab
   return Use(found, nodes, levels, nominator, budget_changes, own_row);
 }
 
-CandidateBounds* BoundCache::FindOfLess(const PreemptorClass& preemptor, const NodeTable& nodes,
-                                        const PriorityLevels& levels, const Nominator& nominator,
-                                        const NodeJournal& budget_changes, NodeRow own_row) {
+CandidateBounds* BoundCache::FindReusable(const PreemptorClass& preemptor, const NodeTable& nodes,
+                                          const PriorityLevels& levels, const Nominator& nominator,
+                                          const NodeJournal& budget_changes, NodeRow own_row) {
   if (FindKept(preemptor) != latest_.end()) return nullptr;
   const auto found = std::find_if(latest_.begin(), latest_.end(), [&](const auto& kept) {
-    return NeedsLittleLess(kept->preemptor(), preemptor);
+    return RequestsSlightlyLess(kept->preemptor(), preemptor);
   });
   if (found == latest_.end()) return nullptr;
   return &Use(found, nodes, levels, nominator, budget_changes, own_row);

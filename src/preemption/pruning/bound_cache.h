@@ -122,11 +122,11 @@ class BoundCache {
   CandidateBounds& Find(const PreemptorClass& preemptor, const NodeTable& nodes,
                         const PriorityLevels& levels, const Nominator& nominator,
                         const NodeJournal& budget_changes, NodeRow own_row = -1);
-  // The same, of a class that NeedsLittleLess(); null if there is none, or if those of the
+  // The same, of a class that RequestsSlightlyLess(); null if there is none, or if those of the
   // preemptor's own class are kept.
-  CandidateBounds* FindOfLess(const PreemptorClass& preemptor, const NodeTable& nodes,
-                              const PriorityLevels& levels, const Nominator& nominator,
-                              const NodeJournal& budget_changes, NodeRow own_row = -1);
+  CandidateBounds* FindReusable(const PreemptorClass& preemptor, const NodeTable& nodes,
+                                const PriorityLevels& levels, const Nominator& nominator,
+                                const NodeJournal& budget_changes, NodeRow own_row = -1);
 
  private:
   using Kept = std::vector<std::unique_ptr<CandidateBounds>>;

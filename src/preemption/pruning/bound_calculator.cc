@@ -13,12 +13,12 @@ namespace berth {
 namespace {
 
 constexpr int kMostRequests = EvictionFeasibility::kShortages - 1;  // of more is known nothing
-constexpr int kPlace = kMostRequests;  // the number of the need of a place for one more pod
+constexpr int kPodsBit = kMostRequests;  // the number of the need of a slot for one more pod
 
 // Whether sums of such amounts cannot overflow, and less is missing as pods go: none has one of
 // these bits.
-constexpr int64_t kNotPlain = ~((int64_t{1} << 56) - 1);
-bool IsPlain(int64_t amount) { return (amount & kNotPlain) == 0; }
+constexpr int64_t kOverflowBits = ~((int64_t{1} << 56) - 1);
+bool CannotOverflow(int64_t amount) { return (amount & kOverflowBits) == 0; }
 
 // If one frees so much at most.
 int64_t VictimsToFree(int64_t missing, int64_t largest) {
@@ -28,7 +28,7 @@ int64_t VictimsToFree(int64_t missing, int64_t largest) {
 
 }  // namespace
 
-bool NeedsLittleLess(const PreemptorClass& less, const PreemptorClass& preemptor) {
+bool RequestsSlightlyLess(const PreemptorClass& less, const PreemptorClass& preemptor) {
   if (!less.room.has_value() || !preemptor.room.has_value()) return false;
   const NeededResources::Requests& requests = preemptor.room->needed.requests;
   const NeededResources::Requests& lesser = less.room->needed.requests;
@@ -60,7 +60,7 @@ BoundCalculator::BoundCalculator(const PreemptorClass& preemptor, const NodeTabl
   const NeededResources::Requests& requests = preemptor.room->needed.requests;
   if (requests.size() > size_t{kMostRequests}) return;
   for (const auto& [resource, amount] : requests) {
-    if (!IsPlain(amount)) {
+    if (!CannotOverflow(amount)) {
       needs_.clear();
       return;
     }
@@ -77,70 +77,68 @@ BoundCalculator::BoundCalculator(const PreemptorClass& preemptor, const NodeTabl
         if (id < common.size() && !common[id].empty()) return common[id].data();
         if (!rare.Has(need.resource)) return nullptr;
         PriorityLevel::Amounts& amounts = rare_columns_.emplace_back(level.pods.size(), 0);
-        rare.ForEach(need.resource,
-                     [&](int32_t place, int64_t amount) { amounts[place] = amount; });
+        rare.ForEach(need.resource, [&](int32_t slot, int64_t amount) { amounts[slot] = amount; });
         return amounts.data();
       };
       need.freed[i] = {column(level.requests, level.rare_requests),
                        column(level.largest, level.rare_largest)};
     }
   }
-  needs_place_ = true;
+  needs_pods_ = true;
 }
 
 // How much the row lacks of the i-th thing that the pod needs: 0 or less if it does not. False if
 // sums do not tell.
 inline bool BoundCalculator::FindMissing(NodeRow row, size_t i, Pods nominated,
                                          int64_t& missing) const {
-  const bool is_place = i == needs_.size();
-  int64_t wanted = is_place ? 1 : needs_[i].amount;
+  const bool is_pods = i == needs_.size();
+  int64_t wanted = is_pods ? 1 : needs_[i].amount;
   for (const auto& pod : nominated) {
     if (pod->priority() < priority_) continue;
-    wanted += is_place ? 1 : pod->requests().Get(needs_[i].resource);
+    wanted += is_pods ? 1 : pod->requests().Get(needs_[i].resource);
   }
-  const int64_t has = (is_place ? allowed_pods_ : needs_[i].allocatable)[row];
-  const int64_t used = (is_place ? pod_count_ : needs_[i].requested)[row];
-  if (!IsPlain(wanted | has | used)) return false;
+  const int64_t has = (is_pods ? allowed_pods_ : needs_[i].allocatable)[row];
+  const int64_t used = (is_pods ? pod_count_ : needs_[i].requested)[row];
+  if (!CannotOverflow(wanted | has | used)) return false;
   missing = wanted - (has - used);
   return true;
 }
 
 // What the pods of a level free of the i-th thing.
-inline int64_t BoundCalculator::FreedBy(int32_t place, size_t level, size_t i) const {
-  if (i == needs_.size()) return levels_[level].pods[place];
+inline int64_t BoundCalculator::FreedBy(int32_t slot, size_t level, size_t i) const {
+  if (i == needs_.size()) return levels_[level].pods[slot];
   const int64_t* const requests = needs_[i].freed[level].requests;
-  return requests == nullptr ? 0 : requests[place];
+  return requests == nullptr ? 0 : requests[slot];
 }
 
 // What one of them frees at most.
-inline int64_t BoundCalculator::LargestOf(int32_t place, size_t level, size_t i) const {
+inline int64_t BoundCalculator::LargestOf(int32_t slot, size_t level, size_t i) const {
   if (i == needs_.size()) return 1;
   const int64_t* const largest = needs_[i].freed[level].largest;
-  return largest == nullptr ? 0 : largest[place];
+  return largest == nullptr ? 0 : largest[slot];
 }
 
 // So many victims, one of them of that level or a higher one: the first one, if victims are in the
 // order of their priority.
-inline CandidateBound BoundCalculator::AtBest(int32_t place, size_t highest,
-                                              int64_t victims) const {
+inline CandidateBound BoundCalculator::AtBest(int32_t slot, size_t highest, int64_t victims) const {
   CandidateBound bound;
   bound.victims = static_cast<int32_t>(victims);  // no more than there are pods
-  const int64_t priority = levels_[highest].priority[place];
+  const int64_t priority = levels_[highest].priority[slot];
   bound.highest_priority = static_cast<int32_t>(priority);
   bound.priority_sum =
-      InPrioritySum(priority) + (victims - 1) * InPrioritySum(levels_.front().priority[place]);
-  bound.latest_start_nanos = levels_[highest].latest_start_nanos[place];
+      InPrioritySum(priority) + (victims - 1) * InPrioritySum(levels_.front().priority[slot]);
+  bound.latest_start_nanos = levels_[highest].latest_start_nanos[slot];
   return bound;
 }
 
 // The same number and sum, whichever of them comes first: one of the lowest priority, and that
 // started last of all that may go.
-CandidateBound BoundCalculator::InAnyOrder(CandidateBound bound, int32_t place,
+CandidateBound BoundCalculator::InAnyOrder(CandidateBound bound, int32_t slot,
                                            size_t levels) const {
-  bound.highest_priority = static_cast<int32_t>(levels_.front().priority[place]);
+  bound.highest_priority = static_cast<int32_t>(levels_.front().priority[slot]);
   for (size_t i = 0; i < levels; ++i) {
     bound.latest_start_nanos =
-        std::max(bound.latest_start_nanos, levels_[i].latest_start_nanos[place]);
+        std::max(bound.latest_start_nanos, levels_[i].latest_start_nanos[slot]);
   }
   return bound;
 }
@@ -153,18 +151,18 @@ inline EvictionFeasibility BoundCalculator::ShortOf(NodeRow row, uint32_t bits) 
 
 // For each need one.
 inline uint32_t BoundCalculator::BitOf(size_t need) const {
-  return uint32_t{1} << (need == needs_.size() ? kPlace : need);
+  return uint32_t{1} << (need == needs_.size() ? kPodsBit : need);
 }
 
 EvictionFeasibility BoundCalculator::Compute(NodeRow row, Pods nominated,
                                              CandidateBound& bound) const {
   const EvictionFeasibility possible(EvictionFeasibility::Kind::kPossible);
-  const int32_t place = priority_levels_.place(row);
+  const int32_t slot = priority_levels_.slot(row);
   size_t levels = 0;  // from which somebody may go
-  while (levels < level_count_ && levels_[levels].priority[place] < below_) ++levels;
+  while (levels < level_count_ && levels_[levels].priority[slot] < below_) ++levels;
   if (levels == 0) return EvictionFeasibility(EvictionFeasibility::Kind::kNoVictims);
   const auto sums_do_not_tell = [&] {  // one victim, any of them
-    bound = InAnyOrder(AtBest(place, 0, 1), place, levels);
+    bound = InAnyOrder(AtBest(slot, 0, 1), slot, levels);
     return possible;
   };
   std::array<int64_t, kMostRequests + 1> missing;
@@ -175,8 +173,8 @@ EvictionFeasibility BoundCalculator::Compute(NodeRow row, Pods nominated,
     if (!FindMissing(row, i, nominated, missing[i])) return sums_do_not_tell();
     int64_t left = missing[i];
     for (size_t level = 0; left > 0 && level < levels; ++level) {
-      const int64_t freed = FreedBy(place, level, i);
-      if (!IsPlain(freed)) return sums_do_not_tell();
+      const int64_t freed = FreedBy(slot, level, i);
+      if (!CannotOverflow(freed)) return sums_do_not_tell();
       left -= freed;
       highest = std::max(highest, level);
     }
@@ -190,14 +188,14 @@ EvictionFeasibility BoundCalculator::Compute(NodeRow row, Pods nominated,
     if (missing[i] <= 0) continue;
     int64_t largest = 0;
     for (size_t level = 0; level < levels_of_best; ++level) {
-      const int64_t of_level = LargestOf(place, level, i);
-      if (!IsPlain(of_level)) return sums_do_not_tell();
+      const int64_t of_level = LargestOf(slot, level, i);
+      if (!CannotOverflow(of_level)) return sums_do_not_tell();
       largest = std::max(largest, of_level);
     }
     victims = std::max(victims, VictimsToFree(missing[i], largest));
   }
-  bound = AtBest(place, highest, victims);
-  if (!victims_by_priority_) bound = InAnyOrder(bound, place, levels);
+  bound = AtBest(slot, highest, victims);
+  if (!victims_by_priority_) bound = InAnyOrder(bound, slot, levels);
   return possible;
 }
 
@@ -232,7 +230,7 @@ CandidateBound BoundCalculator::WithBudgets(CandidateBound bound, NodeRow row, P
     for (size_t k = 0; missing > 0 && k < pods.size(); ++k) {
       if (pods[k]->priority() >= below_) continue;
       const int64_t amount = i == needs_.size() ? 1 : pods[k]->requests().Get(needs_[i].resource);
-      if (!IsPlain(amount)) return bound;
+      if (!CannotOverflow(amount)) return bound;
       if (is_protected[k]) {
         largest = std::max(largest, amount);
       } else {

@@ -39,7 +39,7 @@ struct PreemptorClass {
 
 // Whether `less` is as `preemptor`, but needs less, by an eighth at most. What evictions come to at
 // best for it they come to at best for `preemptor`, too.
-bool NeedsLittleLess(const PreemptorClass& less, const PreemptorClass& preemptor);
+bool RequestsSlightlyLess(const PreemptorClass& less, const PreemptorClass& preemptor);
 
 // Whether evictions can make room on one node. There is one for each of very many rows.
 class EvictionFeasibility {
@@ -110,13 +110,13 @@ class BoundCalculator {
                              const DisruptionBudgets& budgets) const;
 
  private:
-  // The columns of a PriorityLevel, by place.
+  // The columns of a PriorityLevel, by slot.
   struct Level {
     const int64_t* priority;
     const int32_t* pods;
     const int64_t* latest_start_nanos;
   };
-  // What pods of one level request, by place; null where all are 0.
+  // What pods of one level request, by slot; null where all are 0.
   struct Freed {
     const int64_t* requests = nullptr;
     const int64_t* largest = nullptr;
@@ -130,13 +130,13 @@ class BoundCalculator {
   };
 
   bool FindMissing(NodeRow row, size_t i, Pods nominated, int64_t& missing) const;
-  int64_t FreedBy(int32_t place, size_t level, size_t i) const;
-  int64_t LargestOf(int32_t place, size_t level, size_t i) const;
-  CandidateBound AtBest(int32_t place, size_t highest, int64_t victims) const;
-  CandidateBound InAnyOrder(CandidateBound bound, int32_t place, size_t levels) const;
+  int64_t FreedBy(int32_t slot, size_t level, size_t i) const;
+  int64_t LargestOf(int32_t slot, size_t level, size_t i) const;
+  CandidateBound AtBest(int32_t slot, size_t highest, int64_t victims) const;
+  CandidateBound InAnyOrder(CandidateBound bound, int32_t slot, size_t levels) const;
   EvictionFeasibility ShortOf(NodeRow row, uint32_t bits) const;
   uint32_t BitOf(size_t need) const;
-  size_t NeedCount() const { return needs_.size() + (needs_place_ ? 1 : 0); }
+  size_t NeedCount() const { return needs_.size() + (needs_pods_ ? 1 : 0); }
 
   const int64_t priority_;
   const int64_t below_;
@@ -150,7 +150,7 @@ class BoundCalculator {
   std::vector<PriorityLevel::Amounts> rare_columns_;  // what Freed points to of rare resources
   // None, and no places, if not all amounts can be compared.
   absl::InlinedVector<Need, 4> needs_;
-  bool needs_place_ = false;
+  bool needs_pods_ = false;
 };
 
 }  // namespace berth

@@ -26,7 +26,7 @@ class CandidateHeap {
   CandidateHeap(CandidateBounds& bounds, const NodeStatuses& statuses,
                 std::optional<std::vector<NodeRow>> listed = std::nullopt)
       : bounds_(bounds), statuses_(statuses), listed_(std::move(listed)) {
-    if (listed_.has_value()) OrderByItself();
+    if (listed_.has_value()) BuildOwnOrder();
   }
   CandidateHeap(const CandidateHeap&) = delete;
   CandidateHeap& operator=(const CandidateHeap&) = delete;
@@ -35,7 +35,7 @@ class CandidateHeap {
   // The row with the highest bound, the first of equals, of those where something is possible; -1
   // if there is none.
   NodeRow Best() {
-    while (!orders_by_itself_) {
+    while (!has_own_order_) {
       const NodeRow row = bounds_.Best();
       if (row < 0 || IsPotential(row)) return row;
       Hide(row);
@@ -44,10 +44,10 @@ class CandidateHeap {
   }
   // `row` has another bound, after Tighten().
   void Update(NodeRow row) {
-    if (orders_by_itself_ && bounds_.is_possible(row)) own_.Update(row, Order(*this));
+    if (has_own_order_ && bounds_.is_possible(row)) own_.Update(row, Order(*this));
   }
   void Remove(NodeRow row) {
-    if (orders_by_itself_) {
+    if (has_own_order_) {
       is_left_[row] = 0;
       return Update(row);
     }
@@ -56,7 +56,7 @@ class CandidateHeap {
   }
   // All that are left, in order; where nothing is possible too.
   std::vector<NodeRow> Rows() const {
-    const std::vector<uint8_t> is_left = orders_by_itself_ ? is_left_ : Left();
+    const std::vector<uint8_t> is_left = has_own_order_ ? is_left_ : Left();
     std::vector<NodeRow> rows;
     for (NodeRow row = 0; row < bounds_.size(); ++row) {
       if (is_left[row]) rows.push_back(row);
@@ -80,7 +80,7 @@ class CandidateHeap {
   void Hide(NodeRow row) {
     constexpr size_t kFew = 16, kPartOfAll = 64;  // so many cost less than to order all
     bounds_.Hide(row);
-    if (bounds_.hidden() > kFew + static_cast<size_t>(bounds_.size()) / kPartOfAll) OrderByItself();
+    if (bounds_.hidden() > kFew + static_cast<size_t>(bounds_.size()) / kPartOfAll) BuildOwnOrder();
   }
   bool IsPotential(NodeRow row) const { return statuses_.code(row) == Code::kUnschedulable; }
   std::vector<uint8_t> Left() const {
@@ -93,10 +93,10 @@ class CandidateHeap {
     for (const NodeRow row : removed_) is_left[row] = 0;
     return is_left;
   }
-  void OrderByItself() {
+  void BuildOwnOrder() {
     is_left_ = Left();
     bounds_.ShowAll();
-    orders_by_itself_ = true;
+    has_own_order_ = true;
     if (!bounds_.none_is_possible()) own_.Build(bounds_.size(), Order(*this));
   }
 
@@ -104,7 +104,7 @@ class CandidateHeap {
   const NodeStatuses& statuses_;
   const std::optional<std::vector<NodeRow>> listed_;
   std::vector<NodeRow> removed_;
-  bool orders_by_itself_ = false;
+  bool has_own_order_ = false;
   std::vector<uint8_t> is_left_;  // by row, if it does
   BestRow own_;                   // the same
 };

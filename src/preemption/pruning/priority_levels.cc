@@ -31,16 +31,16 @@ void ForEachColumn(PriorityLevel& level, Visit visit) {
 }
 
 void StoreAmounts(std::vector<PriorityLevel::Amounts>& columns, const ResourceVector& amounts,
-                  int32_t place, size_t places) {
+                  int32_t slot, size_t slots) {
   const auto count = static_cast<size_t>(amounts.common_size());
   if (columns.size() < count) columns.resize(count);
   for (size_t resource = 0; resource < columns.size(); ++resource) {
     const int64_t amount = amounts.Get(static_cast<ResourceId>(resource));
     if (columns[resource].empty()) {
       if (amount == 0) continue;
-      columns[resource].assign(places, 0);
+      columns[resource].assign(slots, 0);
     }
-    columns[resource][place] = amount;
+    columns[resource][slot] = amount;
   }
 }
 
@@ -127,9 +127,9 @@ void PriorityLevels::CatchUpWithRows(const NodeTable& nodes) {
 void PriorityLevels::Restart(const NodeTable& nodes) {
   const int rows = nodes.size();
   levels_.clear();
-  places_.resize(rows);
-  std::iota(places_.begin(), places_.end(), 0);
-  free_places_.clear();
+  slots_.resize(rows);
+  std::iota(slots_.begin(), slots_.end(), 0);
+  free_slots_.clear();
   is_read_.assign(rows, 0);
   is_merged_.assign(rows, 0);
   rows_with_.clear();
@@ -138,36 +138,36 @@ void PriorityLevels::Restart(const NodeTable& nodes) {
 
 void PriorityLevels::Move(const RowMove& move) {
   for (const NodeRow row : move.gone()) {
-    const int32_t place = places_[row];
-    if (is_read_[row]) Count(LowestAt(place), -1);
-    free_places_.push_back(place);
+    const int32_t slot = slots_[row];
+    if (is_read_[row]) Count(LowestAt(slot), -1);
+    free_slots_.push_back(slot);
   }
   move.Apply(is_read_);
-  move.Apply(places_, -1);
+  move.Apply(slots_, -1);
   const size_t came = move.came().size();
-  if (came > free_places_.size()) AddPlaces(came - free_places_.size());
+  if (came > free_slots_.size()) AddSlots(came - free_slots_.size());
   for (const NodeRow row : move.came()) {
-    places_[row] = free_places_.back();
-    free_places_.pop_back();
+    slots_[row] = free_slots_.back();
+    free_slots_.pop_back();
   }
   moved_ = true;
 }
 
-void PriorityLevels::AddPlaces(size_t count) {
-  const size_t places = is_merged_.size() + count;
-  for (size_t place = places; place-- > is_merged_.size();) {
-    free_places_.push_back(static_cast<int32_t>(place));
+void PriorityLevels::AddSlots(size_t count) {
+  const size_t slots = is_merged_.size() + count;
+  for (size_t slot = slots; slot-- > is_merged_.size();) {
+    free_slots_.push_back(static_cast<int32_t>(slot));
   }
   for (PriorityLevel& level : levels_) {
-    ForEachColumn(level, [&](auto& column, auto fresh) { column.resize(places, fresh); });
+    ForEachColumn(level, [&](auto& column, auto fresh) { column.resize(slots, fresh); });
   }
-  is_merged_.resize(places);
+  is_merged_.resize(slots);
 }
 
 void PriorityLevels::Forget(NodeRow row) {
   if (!is_read_[row]) return;
   is_read_[row] = 0;
-  Count(LowestAt(places_[row]), -1);
+  Count(LowestAt(slots_[row]), -1);
   forgotten_.push_back(row);
 }
 
@@ -186,8 +186,8 @@ bool PriorityLevels::ReadForgotten(const NodeTable& nodes, WorkBudget& budget) {
     PrefetchNodes(nodes, forgotten_, i);
     const NodeRow row = forgotten_[i];
     const auto pods = nodes.node(row).pods();
-    Store(places_[row], NodeLevels(pods));
-    Count(LowestAt(places_[row]), 1);
+    Store(slots_[row], NodeLevels(pods));
+    Count(LowestAt(slots_[row]), 1);
     is_read_[row] = 1;
     budget.Spend(kStepsOfNode + static_cast<int64_t>(pods.size()) / 8);
   }
@@ -195,28 +195,28 @@ bool PriorityLevels::ReadForgotten(const NodeTable& nodes, WorkBudget& budget) {
   return true;
 }
 
-void PriorityLevels::Store(int32_t place, const NodeLevels& node_levels) {
-  const size_t places = is_merged_.size();
+void PriorityLevels::Store(int32_t slot, const NodeLevels& node_levels) {
+  const size_t slots = is_merged_.size();
   while (levels_.size() < node_levels.levels.size()) {
     PriorityLevel& level = levels_.emplace_back();
-    ForEachColumn(level, [&](auto& column, auto fresh) { column.assign(places, fresh); });
+    ForEachColumn(level, [&](auto& column, auto fresh) { column.assign(slots, fresh); });
   }
   for (size_t i = 0; i < levels_.size(); ++i) {
     PriorityLevel& level = levels_[i];
     if (i >= node_levels.levels.size()) {
-      level.priority[place] = kNone;
+      level.priority[slot] = kNone;
       continue;
     }
     const NodeLevels::Level& from = node_levels.levels[i];
-    level.priority[place] = from.priority;
-    level.pods[place] = from.pods;
-    level.latest_start_nanos[place] = from.latest_start_nanos;
-    StoreAmounts(level.requests, from.requests, place, places);
-    StoreAmounts(level.largest, from.largest, place, places);
-    level.rare_requests.Set(place, from.requests.rare());
-    level.rare_largest.Set(place, from.largest.rare());
+    level.priority[slot] = from.priority;
+    level.pods[slot] = from.pods;
+    level.latest_start_nanos[slot] = from.latest_start_nanos;
+    StoreAmounts(level.requests, from.requests, slot, slots);
+    StoreAmounts(level.largest, from.largest, slot, slots);
+    level.rare_requests.Set(slot, from.requests.rare());
+    level.rare_largest.Set(slot, from.largest.rare());
   }
-  is_merged_[place] = node_levels.is_merged;
+  is_merged_[slot] = node_levels.is_merged;
 }
 
 void PriorityLevels::Count(int64_t priority, int difference) {

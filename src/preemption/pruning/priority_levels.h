@@ -19,7 +19,7 @@
 namespace berth {
 
 // The pods of each node's lowest priority, or of its second lowest, and so on. Columns, by
-// PriorityLevels::place() of a row.
+// PriorityLevels::slot() of a row.
 struct PriorityLevel {
   // A column of one resource; empty if no pod of the level requests it.
   using Amounts = std::vector<int64_t>;
@@ -28,7 +28,7 @@ struct PriorityLevel {
   std::vector<int32_t> pods;
   std::vector<int64_t> latest_start_nanos;  // as StartNanos()
   // By ResourceId, of the common ones: what all of them request, and what one of them requests at
-  // most. For the others, by place, too.
+  // most. For the others, by slot, too.
   std::vector<Amounts> requests, largest;
   RareAmounts rare_requests, rare_largest;
 };
@@ -50,34 +50,34 @@ class PriorityLevels {
   // As of the last Refresh(): by rising priority; as many as some node has.
   absl::Span<const PriorityLevel> levels() const { return levels_; }
   // Where in their columns the node of that row is. It stays there when rows move.
-  int32_t place(NodeRow row) const { return places_[row]; }
+  int32_t slot(NodeRow row) const { return slots_[row]; }
   // The lowest priority on the node of that row.
-  int64_t lowest(NodeRow row) const { return LowestAt(places_[row]); }
+  int64_t lowest(NodeRow row) const { return LowestAt(slots_[row]); }
   // Whether the last level has pods of several priorities.
-  bool is_merged(NodeRow row) const { return is_merged_[places_[row]] != 0; }
+  bool is_merged(NodeRow row) const { return is_merged_[slots_[row]] != 0; }
   // The lowest priority on all nodes.
   int64_t lowest() const { return rows_with_.empty() ? kNone : rows_with_.front().first; }
 
  private:
   class NodeLevels;
 
-  int64_t LowestAt(int32_t place) const {
-    return levels_.empty() ? kNone : levels_.front().priority[place];
+  int64_t LowestAt(int32_t slot) const {
+    return levels_.empty() ? kNone : levels_.front().priority[slot];
   }
   void CatchUpWithRows(const NodeTable& nodes);
   void Restart(const NodeTable& nodes);
   void Move(const RowMove& move);
-  void AddPlaces(size_t count);
+  void AddSlots(size_t count);
   void Forget(NodeRow row);
   bool ReadForgotten(const NodeTable& nodes, WorkBudget& budget);
-  void Store(int32_t place, const NodeLevels& node_levels);
+  void Store(int32_t slot, const NodeLevels& node_levels);
   void Count(int64_t priority, int difference);
 
   uint64_t table_ = 0, version_ = 0;  // NodeTable::id() and version()
-  std::vector<int32_t> places_;       // by row
-  std::vector<int32_t> free_places_;
+  std::vector<int32_t> slots_;        // by row
+  std::vector<int32_t> free_slots_;
   std::vector<PriorityLevel> levels_;
-  std::vector<uint8_t> is_merged_;                  // by place
+  std::vector<uint8_t> is_merged_;                  // by slot
   std::vector<uint8_t> is_read_;                    // by row: since the node changed
   std::vector<std::pair<int64_t, int>> rows_with_;  // by lowest priority, rising; there are few
   std::vector<NodeRow> forgotten_;                  // to be read, unless rows moved since

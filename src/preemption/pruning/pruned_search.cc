@@ -45,17 +45,17 @@ std::optional<SearchResult> PrunedSearch::Find(const PreemptionQuery& query) {
   const NodeTable& nodes = handle_.nodes();
   const PreemptionHints::Victims victims = VictimsOf(query);
   const PreemptorClass preemptor = ClassOf(query, victims);
-  bool somebody_goes = victims != PreemptionHints::Victims::kNone;
-  if (somebody_goes) {
+  bool may_have_victims = victims != PreemptionHints::Victims::kNone;
+  if (may_have_victims) {
     if (!levels_->Refresh(nodes, query.state)) return std::nullopt;
-    somebody_goes = !preemptor.by_priority || levels_->lowest() < preemptor.below();
+    may_have_victims = !preemptor.by_priority || levels_->lowest() < preemptor.below();
   }
   std::optional<std::vector<NodeRow>> with_victims;
-  if (somebody_goes) {
+  if (may_have_victims) {
     with_victims = RowsWithVictims(query, nodes);
-    somebody_goes = !with_victims.has_value() || !with_victims->empty();
+    may_have_victims = !with_victims.has_value() || !with_victims->empty();
   }
-  if (!somebody_goes) {
+  if (!may_have_victims) {
     FitError fit_error(query.rules, query.pod, nodes);
     fit_error.AddAllWithoutVictims(query.statuses, query.potential_nodes);
     return SearchResult{.failure = std::move(fit_error).ToStatus()};
@@ -76,9 +76,10 @@ std::optional<SearchResult> PrunedSearch::Find(const PreemptionQuery& query) {
     return outcome;
   };
   std::optional<SearchResult> result;
-  CandidateBounds* const of_less = bounds_.FindOfLess(
+  CandidateBounds* const reusable = bounds_.FindReusable(
       preemptor, nodes, *levels_, handle_.nominator(), query.budgets.changed_nodes(), own_row);
-  if (of_less != nullptr && search_by(*of_less, result) != Outcome::kTakesOwnBounds) return result;
+  if (reusable != nullptr && search_by(*reusable, result) != Outcome::kNeedsOwnBounds)
+    return result;
   search_by(bounds_.Find(preemptor, nodes, *levels_, handle_.nominator(),
                          query.budgets.changed_nodes(), own_row),
             result);

@@ -26,9 +26,9 @@ TEST(BoundCalculator, OfOneThatNeedsLittleLessHoldsForOneThatNeedsMore) {
     const PreemptorClass less = ClassOf(1000 + 125 * nodes.Below(60), 0, priority);
     PreemptorClass more = less;
     more.room->needed.requests.front().second *= 1.125;
-    ASSERT_TRUE(NeedsLittleLess(less, more));
-    ASSERT_FALSE(NeedsLittleLess(more, less));
-    ASSERT_FALSE(NeedsLittleLess(less, less));
+    ASSERT_TRUE(RequestsSlightlyLess(less, more));
+    ASSERT_FALSE(RequestsSlightlyLess(more, less));
+    ASSERT_FALSE(RequestsSlightlyLess(less, less));
     const BoundCalculator of_less(less, nodes.table(), priority_levels);
     const BoundCalculator of_more(more, nodes.table(), priority_levels);
     for (NodeRow row = 0; row < nodes.table().size(); ++row) {
@@ -48,18 +48,19 @@ TEST(BoundCalculator, OfOneThatNeedsLittleLessHoldsForOneThatNeedsMore) {
   EXPECT_GT(only_for_less, 100);
 }
 
-TEST(NeedsLittleLess, InAmountsAlone) {
+TEST(RequestsSlightlyLess, InAmountsAlone) {
   const PreemptorClass preemptor = ClassOf(8000, 64, 4);
-  EXPECT_TRUE(NeedsLittleLess(ClassOf(7000, 56, 4), preemptor));
-  EXPECT_TRUE(NeedsLittleLess(ClassOf(8000, 63, 4), preemptor));
-  EXPECT_FALSE(NeedsLittleLess(ClassOf(6999, 64, 4), preemptor)) << "much less";
-  EXPECT_FALSE(NeedsLittleLess(ClassOf(7000, 65, 4), preemptor)) << "more of the other";
-  EXPECT_FALSE(NeedsLittleLess(ClassOf(7000, 64, 5), preemptor)) << "another priority";
-  EXPECT_FALSE(NeedsLittleLess(ClassOf(7000, 64, 4, Rare()), preemptor)) << "of something else";
+  EXPECT_TRUE(RequestsSlightlyLess(ClassOf(7000, 56, 4), preemptor));
+  EXPECT_TRUE(RequestsSlightlyLess(ClassOf(8000, 63, 4), preemptor));
+  EXPECT_FALSE(RequestsSlightlyLess(ClassOf(6999, 64, 4), preemptor)) << "much less";
+  EXPECT_FALSE(RequestsSlightlyLess(ClassOf(7000, 65, 4), preemptor)) << "more of the other";
+  EXPECT_FALSE(RequestsSlightlyLess(ClassOf(7000, 64, 5), preemptor)) << "another priority";
+  EXPECT_FALSE(RequestsSlightlyLess(ClassOf(7000, 64, 4, Rare()), preemptor))
+      << "of something else";
   PreemptorClass unknown = preemptor;
   unknown.room.reset();
-  EXPECT_FALSE(NeedsLittleLess(unknown, preemptor));
-  EXPECT_FALSE(NeedsLittleLess(preemptor, unknown));
+  EXPECT_FALSE(RequestsSlightlyLess(unknown, preemptor));
+  EXPECT_FALSE(RequestsSlightlyLess(preemptor, unknown));
 }
 
 // Amounts of which sums do not tell are among them; of more rows than are looked at without sums

@@ -14,17 +14,17 @@ namespace {
 // By priority, as text.
 std::string Describe(const PriorityLevels& priority_levels, NodeRow row) {
   std::string text = priority_levels.is_merged(row) ? "merged" : "";
-  const int32_t place = priority_levels.place(row);
+  const int32_t slot = priority_levels.slot(row);
   for (const PriorityLevel& level : priority_levels.levels()) {
-    if (level.priority[place] == PriorityLevels::kNone) break;
-    absl::StrAppend(&text, " ", level.priority[place], ": ", level.pods[place], " pods, started ",
-                    level.latest_start_nanos[place]);
+    if (level.priority[slot] == PriorityLevels::kNone) break;
+    absl::StrAppend(&text, " ", level.priority[slot], ": ", level.pods[slot], " pods, started ",
+                    level.latest_start_nanos[slot]);
     for (const auto* columns : {&level.requests, &level.largest}) {
       for (size_t resource = 0; resource < columns->size(); ++resource) {
         const PriorityLevel::Amounts& amounts = (*columns)[resource];
-        if (amounts.empty() || amounts[place] == 0) continue;
+        if (amounts.empty() || amounts[slot] == 0) continue;
         absl::StrAppend(&text, " ", ResourceName(static_cast<ResourceId>(resource)), "=",
-                        amounts[place]);
+                        amounts[slot]);
       }
     }
   }
