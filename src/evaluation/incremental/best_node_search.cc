@@ -2,7 +2,6 @@
 // Implementation of best_node_search.h.
 #include "evaluation/incremental/best_node_search.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/algorithm/container.h"
