@@ -466,7 +466,7 @@ void GroupPreemption::PlanInOrders(const AttemptRequest& request,
     PodFailure& told = result.failed.front();
     told.waiting = WhyVictimsMayNotGoYet(*told.waiting, retry_at);
   }
-  if (!gives_up || cluster_.nominations().size() == 0) return;
+  if (!gives_up) return;
   for (const PodPtr& pod : pods) {
     if (cluster_.nominations().NominatedNode(*pod).empty()) continue;
     FailureOf(pod, result).nominated_node = "";
