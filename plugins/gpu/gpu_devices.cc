@@ -97,7 +97,9 @@ const FieldTable& GpuDevicesArgs::Fields() {
 
 absl::StatusOr<std::unique_ptr<Plugin>> GpuDevices::Create(const PluginArgs& args, Handle& handle) {
   const GpuDevicesArgs& given = args.As<GpuDevicesArgs>();
-  if (!handle.Shared<GpuInventory>()->SetResources(given.resources)) {
+  // Held until the plugin holds it: it lives as long as somebody does, and has the resources.
+  const std::shared_ptr<GpuInventory> inventory = handle.Shared<GpuInventory>();
+  if (!inventory->SetResources(given.resources)) {
     return absl::InvalidArgumentError(
         "resources: another profile has others; all profiles give away the same cards");
   }

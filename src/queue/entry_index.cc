@@ -3,6 +3,7 @@
 #include "queue/entry_index.h"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
@@ -80,16 +81,18 @@ void EntryIndex::Unlist(QueueEntry& entry, UidRef pod) {
 }
 
 EntryIndex::MemberPlace EntryIndex::PlaceOf(QueueEntry& entry, UidRef pod) const {
-  const GroupPlace* const place = entry.is_group ? places_in_groups_.Find(pod) : nullptr;
-  if (entry.is_group && (place == nullptr || place->entry != &entry)) return {};
+  const auto is_it = [&](const PendingPod& member) { return pod.Means(*member.pod->identity()); };
+  // Who removes many members one by one begins at the end, so that none moves.
   for (std::vector<PendingPod>* const list : {&entry.members, &entry.gated_members}) {
-    const auto at = place == nullptr
-                        ? list->begin()
-                        : std::lower_bound(list->begin(), list->end(), place->arrival,
-                                           [](const PendingPod& member, uint64_t arrival) {
-                                             return member.arrival < arrival;
-                                           });
-    if (at != list->end() && pod.Means(*at->pod->identity())) return {list, at};
+    if (!list->empty() && is_it(list->back())) return {list, std::prev(list->end())};
+  }
+  const GroupPlace* const place = entry.is_group ? places_in_groups_.Find(pod) : nullptr;
+  if (place == nullptr || place->entry != &entry) return {};
+  for (std::vector<PendingPod>* const list : {&entry.members, &entry.gated_members}) {
+    const auto at = std::lower_bound(
+        list->begin(), list->end(), place->arrival,
+        [](const PendingPod& member, uint64_t arrival) { return member.arrival < arrival; });
+    if (at != list->end() && is_it(*at)) return {list, at};
   }
   return {};
 }

@@ -229,9 +229,9 @@ void ExpectSelectedWithRoom(const NodeTable& table, ResourceId id, int64_t amoun
     if (node.allocatable().Get(id) - node.requested().Get(id) >= amount) expected.push_back(row);
   }
   const bool selects = table.SelectRowsWithRoom(id, amount, most, selected);
-  if (offering <= most) EXPECT_TRUE(selects) << ResourceName(id);
-  if (static_cast<int>(expected.size()) > most) EXPECT_FALSE(selects) << ResourceName(id);
-  if (selects) EXPECT_EQ(selected, expected) << ResourceName(id);
+  EXPECT_TRUE(selects || offering > most) << ResourceName(id);
+  EXPECT_TRUE(!selects || static_cast<int>(expected.size()) <= most) << ResourceName(id);
+  EXPECT_TRUE(!selects || selected == expected) << ResourceName(id);
 }
 
 // The table says of every row what its NodeInfo says.
