@@ -68,6 +68,8 @@ constexpr GroupMark kMarks[] = {
     {MarkPlace::kAnnotation, "yunikorn.apache.org/task-group-name", "YuniKorn", kNamesGroup},
     {MarkPlace::kAnnotation, "yunikorn.apache.org/task-groups", "YuniKorn", kSaysMore},
     {MarkPlace::kAnnotation, "pod-group-name", "KAI", kNamesGroup},
+    {MarkPlace::kLabel, "kueue.x-k8s.io/pod-group-name", "Kueue", kNamesGroup},
+    {MarkPlace::kAnnotation, "kueue.x-k8s.io/pod-group-total-count", "Kueue", kSaysMore},
     {MarkPlace::kKind, "PodGroup.scheduling.run.ai", "KAI", kSaysMore},
 
     // Marks of other PodGroups than scheduler-plugins', written into one of its kind.

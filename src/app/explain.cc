@@ -266,7 +266,8 @@ void PrintRejections(const PodExplanation& pod) {
                    [](const auto& a, const auto& b) { return a.second.first > b.second.first; });
   TextTable table({"NODES", "REJECTED BY", "REASON", "FOR EXAMPLE"});
   for (const auto& [why, how_many] : rows) {
-    table.AddRow({absl::StrCat(how_many.first), why.first, why.second, how_many.second});
+    table.AddRow({absl::StrCat(how_many.first), why.first,
+                  why.second.empty() ? "(it gave no reason)" : why.second, how_many.second});
   }
   PrintOut("%s", table.ToString());
   for (const NodeExplanation* node : examples) PrintNotes(*node);

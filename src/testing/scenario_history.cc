@@ -47,7 +47,7 @@ void ScenarioHistory::OnAttempt(const AttemptRecord& attempt, absl::Duration tim
     }
     Add(time, pod,
         absl::StrCat(tried, ", rejected", outcome.plugin.empty() ? "" : " by ", outcome.plugin,
-                     ": ", outcome.message));
+                     outcome.message.empty() ? " without a reason" : ": ", outcome.message));
   }
 }
 
