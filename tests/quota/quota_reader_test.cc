@@ -300,7 +300,7 @@ spec:
               "q.yaml:13:5: warning: ClusterQuota a: spec.max[gpu{attribute:foo=bar}]: names "
               "no driver"),
           StartsWith("q.yaml:14:5: warning: ClusterQuota a: spec.max[pods]: 1.5 is finer"),
-          StartsWith("q.yaml:20:38: error: ClusterQuota b: spec.fence: \"Up\" is none of"),
+          StartsWith("q.yaml:20:36: error: ClusterQuota b: spec.fence: \"Up\" is none of"),
           StartsWith("q.yaml:26:14: error: ElasticQuota default/e: spec.min.cpu: -1 is negative"),
           StartsWith(
               "q.yaml:26:18: error: ElasticQuota default/e: spec.min[memory] is 3, more than "

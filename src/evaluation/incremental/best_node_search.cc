@@ -2,6 +2,7 @@
 // Implementation of best_node_search.h.
 #include "evaluation/incremental/best_node_search.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -61,32 +62,33 @@ bool BestNodeSearch::Find(const EvaluationRequest& request, CycleState& state, S
 // False if a plugin fails.
 bool BestNodeSearch::Choose(const Search& in, NodeRow& chosen) {
   ScoreCache& scores = in.scores;
-  chosen = scores.best();  // -1 if none is feasible
-  if (scores.feasible_count() <= 1) return true;
+  if (scores.feasible_count() <= 1) return ChooseByRow(in, chosen);
   const PluginMask others = ~scores.plugins();
   std::vector<DomainSum> sums;
   const bool by_domains =
       in.framework.scores().RunPreScoreDomains(in.state, in.pod, in.nodes, others, sums);
-  if (!by_domains) {
-    const bool may_be_best = in.no_other_filters || scores.totals_hold_for_any_subset();
-    if (!may_be_best || !in.framework.scores()
-                             .RunPreScore(in.state, in.pod, in.nodes, scores.feasible(), others)
-                             .ok()) {
+  // If other plugins score, or filter where that may change totals, all rows are evaluated below.
+  const bool asks_now =
+      by_domains ||
+      (!scores.others_score() && (in.no_other_filters || scores.totals_hold_for_any_subset()));
+  if (asks_now) {
+    if (!by_domains && !in.framework.scores()
+                            .RunPreScore(in.state, in.pod, in.nodes, scores.feasible(), others)
+                            .ok()) {
       return false;
     }
+    scores.set_others_score(
+        TakesPart(in.framework.plugins().score, others & ~in.state.skips().score));
   }
-  const bool others_score =
-      TakesPart(in.framework.plugins().score, others & ~in.state.skips().score);
   const auto choose_best = [&](int tries) {
-    return !others_score && ChooseBest(in, tries, chosen);
+    return asks_now && !scores.others_score() && ChooseBest(in, tries, chosen);
   };
   const bool by_class = by_domains && !OthersDependOnObjects(in.framework, in.state, scores);
   if (choose_best(by_class ? kFewTries : kMostTries)) return true;
-  if (by_class &&
-      (ChooseByClass(in, std::move(sums), others_score, chosen) || choose_best(kMostTries))) {
+  if (by_class && (ChooseByClass(in, std::move(sums), chosen) || choose_best(kMostTries))) {
     return true;
   }
-  return in.no_other_filters && ChooseByRow(in, chosen);
+  return ChooseByRow(in, chosen);
 }
 
 // Filters that depend on cluster objects filtered many rows: their verdicts are cached for pods of
@@ -124,9 +126,9 @@ bool BestNodeSearch::ChooseBest(const Search& in, int tries, NodeRow& chosen) {
 
 // `sums` are what the plugins that score depend on. False if that is not known of all plugins, or
 // there are no classes.
-bool BestNodeSearch::ChooseByClass(const Search& in, std::vector<DomainSum> sums, bool others_score,
-                                   NodeRow& chosen) {
+bool BestNodeSearch::ChooseByClass(const Search& in, std::vector<DomainSum> sums, NodeRow& chosen) {
   ScoreCache& scores = in.scores;
+  if (scores.read_all_rows()) return false;  // one pass over all rows in a cycle is enough
   DependenciesBeyondNode beyond_node;
   if (!in.framework.dependencies().FindBeyondNode(in.state, in.pod, scores.filters(),
                                                   beyond_node) ||
@@ -152,7 +154,7 @@ bool BestNodeSearch::ChooseByClass(const Search& in, std::vector<DomainSum> sums
   }
   // The totals were normalised over more rows than are feasible.
   if (classes->some_rejected() && !scores.totals_hold_for_any_subset()) return false;
-  if (!ScoreClasses(in, others_score, feasible)) return false;
+  if (!ScoreClasses(in, feasible)) return false;
   size_t best = 0;
   for (size_t i = 1; i < feasible.rows.size(); ++i) {
     const bool is_better = totals_[i] > totals_[best] ||
@@ -164,12 +166,11 @@ bool BestNodeSearch::ChooseByClass(const Search& in, std::vector<DomainSum> sums
 }
 
 // The totals of one row of each class. False if a plugin fails.
-bool BestNodeSearch::ScoreClasses(const Search& in, bool others_score,
-                                  const EquivalentNodes& feasible) {
+bool BestNodeSearch::ScoreClasses(const Search& in, const EquivalentNodes& feasible) {
   const size_t size = feasible.rows.size();
   totals_.resize(size);
   for (size_t i = 0; i < size; ++i) totals_[i] = in.scores.total(feasible.rows[i]);
-  if (!others_score) return true;
+  if (!in.scores.others_score()) return true;
   other_totals_.resize(size);
   if (!in.framework.scores().SetFeasible(in.state, feasible) ||
       !in.framework.scores()
@@ -186,16 +187,49 @@ bool BestNodeSearch::ScoreClasses(const Search& in, bool others_score,
 
 // False if a plugin fails.
 bool BestNodeSearch::ChooseByRow(const Search& in, NodeRow& chosen) {
-  const absl::Span<const NodeRow> rows = in.scores.feasible();
-  const ScoreRunner& runner = in.framework.scores();
-  totals_.resize(rows.size());
-  if (!runner.RunPreScore(in.state, in.pod, in.nodes, rows, ~in.scores.plugins()).ok() ||
-      !runner.RunScore(in.state, in.pod, in.nodes, rows, absl::MakeSpan(totals_), nullptr).ok()) {
+  ScoreCache& scores = in.scores;
+  absl::Span<const NodeRow> feasible = scores.feasible();
+  if (!in.no_other_filters && !feasible.empty()) {
+    if (!FilterRows(in).ok()) return false;
+    feasible = feasible_;
+  }
+  if (feasible.size() <= 1) {
+    chosen = feasible.empty() ? -1 : feasible.front();
+    return true;
+  }
+  const PluginMask others = ~scores.plugins();
+  if (!in.framework.scores().RunPreScore(in.state, in.pod, in.nodes, feasible, others).ok())
+    return false;
+  scores.set_others_score(
+      TakesPart(in.framework.plugins().score, others & ~in.state.skips().score));
+  const bool all = static_cast<int>(feasible.size()) == scores.feasible_count();
+  if (all && !scores.others_score()) {
+    chosen = scores.best();
+    return true;
+  }
+  totals_.resize(feasible.size());
+  other_totals_.resize(feasible.size());
+  if (!scores.TotalsOf(feasible, absl::MakeSpan(totals_)).ok() ||
+      !in.framework.scores()
+           .RunScore(in.state, in.pod, in.nodes, feasible, absl::MakeSpan(other_totals_), nullptr)
+           .ok()) {
     return false;
   }
-  for (size_t i = 0; i < rows.size(); ++i) totals_[i] += in.scores.total(rows[i]);
-  chosen = rows[absl::c_max_element(totals_) - totals_.begin()];
+  for (size_t i = 0; i < feasible.size(); ++i) totals_[i] += other_totals_[i];
+  chosen = feasible[absl::c_max_element(totals_) - totals_.begin()];
   return true;
+}
+
+// Lists in feasible_ the rows that the other plugins accept.
+Status BestNodeSearch::FilterRows(const Search& in) {
+  CacheObjectFilters(in);
+  const absl::Span<const NodeRow> rows = in.scores.feasible();
+  verdicts_.Reset(in.nodes.size());
+  Status status = in.framework.nomination_filter().RunFilterNodesWithNominatedPods(
+      in.state, in.pod, in.nodes, rows, verdicts_, ~in.scores.filters());
+  feasible_.clear();
+  if (status.ok()) verdicts_.AppendFeasible(rows, feasible_);
+  return status;
 }
 
 }  // namespace berth

@@ -19,10 +19,7 @@ namespace berth {
 //      (ScoreCache::totals_hold_for_any_subset()), the best row that they accept is the best of
 //      all.
 //   2. If all of them depend on topology domains, one row of each node equivalence class is scored.
-//   3. If none of them filters, they score every feasible row.
-//
-// Otherwise nothing is decided: to score all rows first (ScoreFirstSearch) mostly costs less than
-// to have the other plugins filter and score every feasible row.
+//   3. Otherwise they filter and score every feasible row.
 //
 // Keeps scratch memory between searches. Scheduling thread.
 class BestNodeSearch {
@@ -48,13 +45,15 @@ class BestNodeSearch {
   };
   bool Choose(const Search& in, NodeRow& chosen);
   bool ChooseBest(const Search& in, int tries, NodeRow& chosen);
-  bool ChooseByClass(const Search& in, std::vector<DomainSum> sums, bool others_score,
-                     NodeRow& chosen);
-  bool ScoreClasses(const Search& in, bool others_score, const EquivalentNodes& feasible);
+  bool ChooseByClass(const Search& in, std::vector<DomainSum> sums, NodeRow& chosen);
+  bool ScoreClasses(const Search& in, const EquivalentNodes& feasible);
   bool ChooseByRow(const Search& in, NodeRow& chosen);
+  Status FilterRows(const Search& in);
   void CacheObjectFilters(const Search& in);
 
   EvaluationCaches& caches_;
+  NodeVerdicts verdicts_;
+  std::vector<NodeRow> feasible_;
   std::vector<int64_t> totals_;        // by position in the rows that are scored
   std::vector<int64_t> other_totals_;  // the same: of the plugins that are not in the cache
 };

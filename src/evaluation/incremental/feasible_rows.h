@@ -33,10 +33,14 @@ class FeasibleRows {
   void Move(const RowMove& move);
 
  private:
+  static constexpr size_t kMostToList = 8;  // one by one: each moves all rows behind it
+
+  void List(NodeRow row) const;
+
   NodeVerdicts verdicts_;
   int count_ = 0;
-  mutable bool is_listed_ = false;
-  mutable std::vector<NodeRow> rows_;
+  mutable bool is_listed_ = false;  // but for to_list_
+  mutable std::vector<NodeRow> rows_, to_list_;
 };
 
 }  // namespace berth

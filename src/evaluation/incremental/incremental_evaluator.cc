@@ -14,7 +14,7 @@ std::optional<Evaluation> IncrementalEvaluator::Recall(const EvaluationRequest& 
   caches_.SelectClass(request);
   const bool was_rejected = caches_.WasRejected();
   if (was_rejected) {
-    std::optional<Evaluation> rejection = RecallRejection(request);
+    std::optional<Evaluation> rejection = RecallRejection(request, nullptr);
     if (rejection.has_value()) return rejection;
   }
   CycleState own;  // of the plugins that are not in the cache
@@ -28,7 +28,7 @@ std::optional<Evaluation> IncrementalEvaluator::Recall(const EvaluationRequest& 
     return placement;
   }
   if (was_rejected || !caches_.HasRejections()) return std::nullopt;
-  return RecallRejection(request);
+  return RecallRejection(request, scores->rejections());
 }
 
 Evaluation IncrementalEvaluator::Evaluate(const EvaluationRequest& request,
@@ -107,7 +107,7 @@ ScoreCache* IncrementalEvaluator::FindScores(const EvaluationRequest& request, b
   const bool with_objects = by_spec != nullptr &&
                             request.framework.dependencies().FindFilterInputs(
                                 own, pod, by_spec->object_filters(), objects.inputs) &&
-                            !objects.inputs.empty();
+                            by_spec->IsWorthwhile(objects, request.nominator, pod);
   if (by_spec != nullptr && !with_objects) {
     scores = caches_.Scores(rows, add);
     if (scores == nullptr) return nullptr;
@@ -122,8 +122,10 @@ ScoreCache* IncrementalEvaluator::FindScores(const EvaluationRequest& request, b
 }
 
 // The rejection of a class that was rejected before, if no node changed so that the pod fits. The
-// second pod of a class pays for the cache.
-std::optional<Evaluation> IncrementalEvaluator::RecallRejection(const EvaluationRequest& request) {
+// second pod of a class pays for the cache. `known_verdicts`: the verdicts of the filters that
+// signed, if they have just rejected all nodes; or null.
+std::optional<Evaluation> IncrementalEvaluator::RecallRejection(
+    const EvaluationRequest& request, const NodeVerdicts* known_verdicts) {
   CycleState own;  // PostFilter wants that of all plugins
   const PodInfo& pod = *request.pod;
   const PreFilterOutcome pre_filter =
@@ -137,10 +139,11 @@ std::optional<Evaluation> IncrementalEvaluator::RecallRejection(const Evaluation
   RejectionCache* const cache = caches_.AddRejections(by_spec, request.nodes.size());
   added_rejections_ = true;
   if (cache == nullptr) return std::nullopt;
+  if (by_spec) known_verdicts = nullptr;  // other plugins filter, too
   own.SetWorkBudget(request.state.work_budget());
   own.work_budget().Refill();
   const Outcome outcome =
-      cache->Refresh(own, pod, request.nodes, request.nominator, beyond_node, nullptr);
+      cache->Refresh(own, pod, request.nodes, request.nominator, beyond_node, known_verdicts);
   request.state.SetWorkBudget(own.work_budget());
   if (outcome == Outcome::kYielded) return Evaluation();
   if (outcome == Outcome::kUnknown) caches_.ForgetRejections(by_spec);

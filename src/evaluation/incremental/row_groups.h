@@ -31,6 +31,7 @@ struct ScoredRow {
 // and come out when they would be the best.
 class ScoredRowHeap {
  public:
+  bool empty() const { return heap_.empty(); }
   // There are `rows` in the group; `is_now` tells which entries are up to date.
   template <class IsNow>
   void Add(ScoredRow row, int rows, IsNow is_now) {

@@ -9,6 +9,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "berth/check.h"
 #include "evaluation/diagnosis.h"
+#include "framework/nominated_rows.h"
 #include "table/row_move.h"
 
 namespace berth {
@@ -16,6 +17,9 @@ namespace {
 
 // Aspects that concern object filters.
 constexpr Aspects kOfObjectFilters = Aspect::kOfPods | Aspect::kOfNodeObject;
+
+// With more nominated pods that count for a pod, their nodes are not evaluated in each cycle.
+constexpr int kMostNominated = 16;
 
 // What `ask` returns while `state` skips all other filters.
 template <class Ask>
@@ -39,16 +43,27 @@ ScoreCache::ScoreCache(const Framework& framework, std::shared_ptr<const PodInfo
       columns_(framework, *pod_, state_, feasible_, scratch.columns),
       scratch_(scratch) {}
 
+bool ScoreCache::IsWorthwhile(const ObjectInputs& objects, const Nominator& nominator,
+                              const PodInfo& evaluated_pod) {
+  if (objects.inputs.empty()) return false;
+  int nominated = 0;
+  nominator.ForEach([&](const PodInfo& pod, absl::string_view) {
+    nominated += CountsForPriority(pod, evaluated_pod.priority()) ? 1 : 0;
+  });
+  return nominated <= kMostNominated;
+}
+
 Status ScoreCache::Refresh(const NodeTable& nodes, const Nominator& nominator,
                            const PodInfo& evaluated_pod, const ObjectInputs* objects) {
   BERTH_DCHECK((objects != nullptr) == (object_filters_ != 0));
   nodes_ = &nodes;
   objects_ = objects == nullptr ? nullptr : &objects->state;
+  rebuilt_ = read_all_rows_ = false;
   if (narrows_) return Status::Success();
   const bool rebuild = !CollectChanged(nodes, nominator, evaluated_pod);
   const bool other_inputs = objects != nullptr && !(objects->inputs == inputs_);
   if (other_inputs) inputs_ = objects->inputs;
-  if (rebuild || other_inputs) {
+  if (rebuild) {
     scratch_.aspects.assign(nodes.size(), 0);
     return Rebuild(nodes, evaluated_pod);
   }
@@ -56,20 +71,65 @@ Status ScoreCache::Refresh(const NodeTable& nodes, const Nominator& nominator,
     for (const NodeRow row : scratch_.changed) scratch_.aspects[row] = 0;
   };
   const bool have_moved = first_moved_ != kNothingMoved;
-  if (scratch_.changed.empty() && !have_moved) return Status::Success();
-  if (!scored_) return Rebuild(nodes, evaluated_pod);
+  if (other_inputs) {
+    bool scored_anew = false;
+    Status status = AdoptInputs(nodes, evaluated_pod, scored_anew);
+    if (!status.ok() || scored_anew) return status;
+  }
+  if (!scored_) return LookForFeasible(nodes, evaluated_pod);
+  if (scratch_.changed.empty() && !have_moved && !image_spread_changed_) return Status::Success();
 
   Status status = RefilterChanged(evaluated_pod);
   if (!status.ok()) return status;
-  if (columns_.FindExtremes()) return Renormalize();
+  bool all_differ = false;
+  if (image_spread_changed_) {
+    status = columns_.ScoreByImageSpread(nodes, all_differ);
+    if (!status.ok()) return status;
+  }
+  all_differ |= columns_.FindExtremes();
+  if (all_differ) return Renormalize();
   if (have_moved) {
     columns_.RebuildBestRow(first_moved_);
-    changes_.Restart();
+    MarkAllChanged();
   }
   status = columns_.UpdateTotals(scratch_.changed);
   if (!status.ok()) return status;
   for (const NodeRow row : scratch_.changed) changes_.Add(row, nodes.size());
   return Status::Success();
+}
+
+// Where nothing was feasible: whether that is still so.
+Status ScoreCache::LookForFeasible(const NodeTable& nodes, const PodInfo& evaluated_pod) {
+  for (const NodeRow row : scratch_.changed) {
+    Status status = FilterAgain(row, Aspect::kEverything, evaluated_pod);
+    if (status.IsError()) return status;
+    if (status.ok()) return Rebuild(nodes, evaluated_pod);
+    SetVerdict(row, status);
+  }
+  return Status::Success();
+}
+
+// Object filters have other inputs now: calls them again for rows that no other filter rejects.
+// Sets `scored_anew` if others are feasible then, and everything is up to date.
+Status ScoreCache::AdoptInputs(const NodeTable& nodes, const PodInfo& evaluated_pod,
+                               bool& scored_anew) {
+  const std::vector<NodeRow> before(feasible().begin(), feasible().end());
+  std::vector<NodeRow> rows;
+  for (NodeRow row = 0; row < nodes.size(); ++row) {
+    if (feasible_.contains(row) || IsObjectFilter(verdicts().rejector(row))) rows.push_back(row);
+  }
+  Status status = RunObjectFilters(nodes, evaluated_pod, rows);
+  if (!status.ok()) return status;
+  feasible_.Recount();
+  if (feasible() == absl::MakeConstSpan(before)) return Status::Success();
+  for (const NodeRow row : scratch_.changed) {
+    status = FilterAgain(row, Aspect::kEverything, evaluated_pod);
+    if (status.IsError()) return status;
+    SetVerdict(row, status);
+  }
+  feasible_.Recount();
+  scored_anew = true;
+  return ScoreAnew(nodes);
 }
 
 Status ScoreCache::RunObjectFilters(const NodeTable& nodes, const PodInfo& evaluated_pod,
@@ -78,6 +138,11 @@ Status ScoreCache::RunObjectFilters(const NodeTable& nodes, const PodInfo& evalu
     return framework_.nomination_filter().RunFilterNodesWithNominatedPods(
         *objects_, evaluated_pod, nodes, rows, feasible_.unlisted_verdicts());
   });
+}
+
+bool ScoreCache::IsObjectFilter(uint8_t filter) const {
+  return filter < framework_.plugins().filter.size() &&
+         (object_filters_ & MaskOf(framework_.plugins().filter[filter])) != 0;
 }
 
 // Fills scratch_.changed with the rows to be filtered again, each once, and moves everything as the
@@ -100,12 +165,12 @@ bool ScoreCache::CollectChanged(const NodeTable& nodes, const Nominator& nominat
         }
       });
   if (!followed) return false;
-  const bool filters_read_spread = absl::c_any_of(filters_, [](const ActiveFilter& filter) {
-    return (filter.depends_on & Aspect::kImageSpread) != 0;
-  });
-  const bool all_again =
-      node_changes_.image_spread_changed() && (filters_read_spread || columns_.ReadsSpread(nodes));
-  return !all_again && scratch_.changed.size() <= MaxChangedRows(nodes.size());
+  image_spread_changed_ = node_changes_.image_spread_changed();
+  const bool all_filtered_again =
+      image_spread_changed_ && absl::c_any_of(filters_, [](const ActiveFilter& filter) {
+        return (filter.depends_on & Aspect::kImageSpread) != 0;
+      });
+  return !all_filtered_again && scratch_.changed.size() <= MaxChangedRows(nodes.size());
 }
 
 // Nodes came, which are to be filtered, or went.
@@ -157,6 +222,7 @@ Status ScoreCache::Rebuild(const NodeTable& nodes, const PodInfo& evaluated_pod)
     if (!status.ok()) return status;
     feasible_.Recount();
   }
+  rebuilt_ = true;
   return ScoreAnew(nodes);
 }
 
@@ -165,7 +231,7 @@ Status ScoreCache::ScoreAnew(const NodeTable& nodes) {
   scored_ = feasible_.count() > 0;
   if (!scored_) return Status::Success();
   Status status = columns_.Score(nodes);
-  if (status.ok()) changes_.Restart();
+  if (status.ok()) MarkAllChanged();
   return status;
 }
 
@@ -220,8 +286,13 @@ void ScoreCache::SetVerdict(NodeRow row, const Status& status) {
 
 Status ScoreCache::Renormalize() {
   Status status = columns_.Renormalize(nodes_->size());
-  if (status.ok()) changes_.Restart();
+  if (status.ok()) MarkAllChanged();
   return status;
+}
+
+void ScoreCache::MarkAllChanged() {
+  changes_.Restart();
+  read_all_rows_ = true;
 }
 
 }  // namespace berth

@@ -51,10 +51,15 @@ class ScoreCache {
     CycleState& state;  // as their PreFilter left it
     std::vector<PluginInputs> inputs;
   };
+  // With object filters: whether a Refresh() for `objects` pays. Not if PreFilter skips all of
+  // them, or if many nodes have to be filtered again anyway.
+  bool IsWorthwhile(const ObjectInputs& objects, const Nominator& nominator,
+                    const PodInfo& evaluated_pod);
 
   // Brings everything up to date with `nodes` and the pods nominated to them, for `evaluated_pod`,
   // a pod of this signature: nominated pods of at least its priority count on their nodes.
-  // `objects` if there are object filters. Errors are a plugin's; the cache is of no use then.
+  // `objects` if there are object filters, for which IsWorthwhile() returned true. Errors are a
+  // plugin's; the cache is of no use then.
   Status Refresh(const NodeTable& nodes, const Nominator& nominator, const PodInfo& evaluated_pod,
                  const ObjectInputs* objects = nullptr);
 
@@ -69,6 +74,15 @@ class ScoreCache {
   PluginMask SkippablePreFilters() const {
     return plugins_ & ~framework_.binding_points().BindingPlugins();
   }
+  // The verdicts on all rows, if the last Refresh() filtered all of them and none is
+  // feasible; else null. Object filters run last, wherever they are in the profile, so with
+  // them it is not known which plugin rejects a row first.
+  const NodeVerdicts* rejections() const {
+    return rebuilt_ && feasible_count() == 0 && object_filters_ == 0 ? &verdicts() : nullptr;
+  }
+  // Whether the last Refresh() read all rows: to filter them, because they moved, or because all
+  // totals changed.
+  bool read_all_rows() const { return read_all_rows_; }
   // Rows whose total changed, or that became feasible or infeasible.
   const RowJournal& changes() const { return changes_; }
   // Rows that none of filters() rejects, in order. The list is made on demand, which moves all rows
@@ -80,6 +94,9 @@ class ScoreCache {
   int64_t total(NodeRow row) const { return columns_.total(row); }
   // The best of feasible(), or -1.
   NodeRow best() const { return scored_ ? columns_.best() : -1; }
+  // Whether other plugins scored the last pod of this class.
+  bool others_score() const { return others_score_; }
+  void set_others_score(bool others_score) { others_score_ = others_score; }
   // What follows is about feasible rows: requires that there are any.
   // Whether the totals are the same over any part of the feasible rows.
   bool totals_hold_for_any_subset() const { return columns_.totals_hold_for_any_subset(); }
@@ -87,6 +104,10 @@ class ScoreCache {
   // none of the `most` best.
   NodeRow BestAccepted(absl::FunctionRef<bool(NodeRow)> accepts, int most) {
     return columns_.BestAccepted(accepts, most);
+  }
+  // The totals of some of the feasible rows, normalised over these.
+  Status TotalsOf(absl::Span<const NodeRow> rows, absl::Span<int64_t> totals) const {
+    return columns_.TotalsOf(rows, totals);
   }
   // The result of the per-node Filter of plugins() for one row.
   Status Confirm(NodeRow row, const PodInfo& evaluated_pod) const {
@@ -105,18 +126,23 @@ class ScoreCache {
   Status Prepare(const NodeTable& nodes);
   Status Rebuild(const NodeTable& nodes, const PodInfo& evaluated_pod);
   Status ScoreAnew(const NodeTable& nodes);
+  Status LookForFeasible(const NodeTable& nodes, const PodInfo& evaluated_pod);
+  Status AdoptInputs(const NodeTable& nodes, const PodInfo& evaluated_pod, bool& scored_anew);
   Status RunObjectFilters(const NodeTable& nodes, const PodInfo& evaluated_pod,
                           absl::Span<const NodeRow> rows);
   bool CollectChanged(const NodeTable& nodes, const Nominator& nominator,
                       const PodInfo& evaluated_pod);
   void MarkChanged(NodeRow row, Aspects aspects);
   void Move(const RowMove& move);
+  void MarkAllChanged();
   Status RefilterChanged(const PodInfo& evaluated_pod);
   PluginMask FiltersConcernedBy(Aspects aspects) const;
   Status FilterAgain(NodeRow row, Aspects aspects, const PodInfo& evaluated_pod);
   void SetVerdict(NodeRow row, const Status& status);
   Status Renormalize();
+  // An object filter is the rejector if no other is.
   const NodeVerdicts& verdicts() const { return feasible_.verdicts(); }
+  bool IsObjectFilter(uint8_t filter) const;
 
   const Framework& framework_;
   const std::shared_ptr<const PodInfo> pod_;
@@ -125,6 +151,7 @@ class ScoreCache {
 
   bool prepared_ = false;
   bool narrows_ = false;
+  bool others_score_ = false;
   // False if nothing was feasible: what follows from scores is not up to date.
   bool scored_ = false;
   const NodeTable* nodes_ = nullptr;
@@ -136,9 +163,11 @@ class ScoreCache {
   FeasibleRows feasible_;
   ScoreColumns columns_;
   RowJournal changes_;
+  bool rebuilt_ = false, read_all_rows_ = false;  // by the last Refresh()
   // During a Refresh():
   Scratch& scratch_;
   NodeRow first_moved_ = kNothingMoved;  // the rows before it did not move
+  bool image_spread_changed_ = false;    // Aspect::kImageSpread
 };
 
 }  // namespace berth

@@ -86,24 +86,31 @@ Aspects ScoreColumns::AddPlugins() {
 }
 
 Status ScoreColumns::Score(const NodeTable& nodes) {
-  reads_spread_ = false;
-  reads_spread_ = ReadsSpread(nodes);
   plain_totals_.assign(nodes.size(), 0);
   Status status = AddPlainScores(nodes, feasible_.rows());
   for (Column& column : normalized_) {
     if (!status.ok()) return status;
     column.raw.clear();
-    status = ScoreColumn(nodes, column);
+    bool differs = false;
+    status = ScoreColumn(nodes, column, differs);
   }
   return status.ok() ? Renormalize(nodes.size()) : status;
 }
 
-bool ScoreColumns::ReadsSpread(const NodeTable& nodes) const {
-  return reads_spread_ || absl::c_any_of(framework_.plugins().score, [&](const auto& hook) {
-           return (framework_.signer().DependenciesOf(MaskOf(hook)) & Aspect::kImageSpread) != 0 &&
-                  (state_.skips().score & MaskOf(hook)) == 0 &&
-                  framework_.scores().UniformScore(hook, state_, pod_, nodes) != 0;
-         });
+Status ScoreColumns::ScoreByImageSpread(const NodeTable& nodes, bool& differs) {
+  Status status;
+  if ((plain_depend_on_ & Aspect::kImageSpread) != 0) {
+    const std::vector<int64_t> before =
+        std::exchange(plain_totals_, std::vector<int64_t>(nodes.size()));
+    status = AddPlainScores(nodes, feasible_.rows());
+    for (const NodeRow row : feasible_.rows()) differs |= before[row] != plain_totals_[row];
+  }
+  for (Column& column : normalized_) {
+    if (!status.ok()) return status;
+    if ((column.depends_on & Aspect::kImageSpread) == 0) continue;
+    status = ScoreColumn(nodes, column, differs);
+  }
+  return status;
 }
 
 Status ScoreColumns::ScoreRows(const NodeTable& nodes, absl::Span<const FeasibleRow> rows,
@@ -155,9 +162,10 @@ Status ScoreColumns::AddPlainScores(const NodeTable& nodes, absl::Span<const Nod
   return Status::Success();
 }
 
-// All feasible rows.
-Status ScoreColumns::ScoreColumn(const NodeTable& nodes, Column& column) {
-  if (framework_.scores().UniformScore(*column.hook, state_, pod_, nodes) == 0) {
+// All feasible rows; sets `differs` if one of the scores is another than it was.
+Status ScoreColumns::ScoreColumn(const NodeTable& nodes, Column& column, bool& differs) {
+  if (column.raw.empty() &&
+      framework_.scores().UniformScore(*column.hook, state_, pod_, nodes) == 0) {
     FindExtremes(column);
     return Status::Success();
   }
@@ -165,9 +173,13 @@ Status ScoreColumns::ScoreColumn(const NodeTable& nodes, Column& column) {
   Status status = CallPlugin(nodes, column, rows);
   if (!status.ok()) return status;
   const std::vector<int64_t>& scores = scratch_.scores;
-  if (absl::c_any_of(scores, [](int64_t score) { return score != 0; })) {
+  const bool stays_zero =
+      column.raw.empty() && absl::c_all_of(scores, [](int64_t score) { return score == 0; });
+  if (!stays_zero) {
     column.raw.resize(nodes.size());
-    for (size_t i = 0; i < rows.size(); ++i) column.raw[rows[i]] = scores[i];
+    for (size_t i = 0; i < rows.size(); ++i) {
+      differs |= std::exchange(column.raw[rows[i]], scores[i]) != scores[i];
+    }
   }
   FindExtremes(column);
   return Status::Success();
@@ -295,6 +307,24 @@ NodeRow ScoreColumns::BestAccepted(absl::FunctionRef<bool(NodeRow)> accepts, int
     best_.Update(back, ByTotal(totals_));
   }
   return row;
+}
+
+Status ScoreColumns::TotalsOf(absl::Span<const NodeRow> rows, absl::Span<int64_t> totals) const {
+  if (totals_hold_for_any_subset() || rows.size() == static_cast<size_t>(feasible_.count())) {
+    for (size_t i = 0; i < rows.size(); ++i) totals[i] = totals_[rows[i]];
+    return Status::Success();
+  }
+  for (size_t i = 0; i < rows.size(); ++i) totals[i] = plain_totals_[rows[i]];
+  std::vector<int64_t> scores(rows.size());
+  for (const Column& column : normalized_) {
+    for (size_t i = 0; i < rows.size(); ++i) scores[i] = column.score(rows[i]);
+    Status status = framework_.scores().RunNormalizeScores(*column.hook, state_, pod_, rows,
+                                                           absl::MakeSpan(scores));
+    if (!status.ok()) return status;
+    for (size_t i = 0; i < rows.size(); ++i)
+      totals[i] += scores[i] * framework_.scores().ScoreFactor(*column.hook);
+  }
+  return Status::Success();
 }
 
 }  // namespace berth

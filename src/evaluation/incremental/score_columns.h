@@ -51,9 +51,8 @@ class ScoreColumns {
 
   // All of the feasible rows, and then Renormalize().
   Status Score(const NodeTable& nodes);
-  // Whether a plugin that depends on Aspect::kImageSpread had a score for some node when Score()
-  // ran, or has one now.
-  bool ReadsSpread(const NodeTable& nodes) const;
+  // The same, by plugins that depend on Aspect::kImageSpread. Sets `differs` if a score is another.
+  Status ScoreByImageSpread(const NodeTable& nodes, bool& differs);
   struct FeasibleRow {
     NodeRow row;
     bool was_feasible;  // and has raw scores
@@ -87,6 +86,8 @@ class ScoreColumns {
   // The order of the totals, of which those before `first` stayed where they were.
   void RebuildBestRow(NodeRow first);
   int64_t total(NodeRow row) const { return totals_[row]; }
+  // The totals of some of the feasible rows, normalised over these.
+  Status TotalsOf(absl::Span<const NodeRow> rows, absl::Span<int64_t> totals) const;
   NodeRow best() const { return best_.best(); }
   NodeRow BestAccepted(absl::FunctionRef<bool(NodeRow)> accepts, int most);
 
@@ -112,7 +113,7 @@ class ScoreColumns {
 
   Status CallPlugin(const NodeTable& nodes, const Scorer& scorer, absl::Span<const NodeRow> rows);
   Status AddPlainScores(const NodeTable& nodes, absl::Span<const NodeRow> rows);
-  Status ScoreColumn(const NodeTable& nodes, Column& column);
+  Status ScoreColumn(const NodeTable& nodes, Column& column, bool& differs);
   void FindExtremes(Column& column) const;
   Status AddNormalized(const Column& column, std::vector<NodeRow>& rows);
 
@@ -122,7 +123,6 @@ class ScoreColumns {
   const FeasibleRows& feasible_;
   std::vector<Scorer> plain_;  // score plugins that do not normalise
   Aspects plain_depend_on_ = Aspect::kNothing;
-  bool reads_spread_ = false;          // when Score() ran
   std::vector<Column> normalized_;     // those that do
   std::vector<int64_t> plain_totals_;  // by row: the weighted scores of plain_
   std::vector<int64_t> totals_;        // by row; kInfeasible if it is not feasible
