@@ -128,7 +128,6 @@ bool BestNodeSearch::ChooseBest(const Search& in, int tries, NodeRow& chosen) {
 // there are no classes.
 bool BestNodeSearch::ChooseByClass(const Search& in, std::vector<DomainSum> sums, NodeRow& chosen) {
   ScoreCache& scores = in.scores;
-  if (scores.read_all_rows()) return false;  // one pass over all rows in a cycle is enough
   DependenciesBeyondNode beyond_node;
   if (!in.framework.dependencies().FindBeyondNode(in.state, in.pod, scores.filters(),
                                                   beyond_node) ||

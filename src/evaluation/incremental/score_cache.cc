@@ -58,7 +58,7 @@ Status ScoreCache::Refresh(const NodeTable& nodes, const Nominator& nominator,
   BERTH_DCHECK((objects != nullptr) == (object_filters_ != 0));
   nodes_ = &nodes;
   objects_ = objects == nullptr ? nullptr : &objects->state;
-  rebuilt_ = read_all_rows_ = false;
+  rebuilt_ = false;
   if (narrows_) return Status::Success();
   const bool rebuild = !CollectChanged(nodes, nominator, evaluated_pod);
   const bool other_inputs = objects != nullptr && !(objects->inputs == inputs_);
@@ -90,7 +90,7 @@ Status ScoreCache::Refresh(const NodeTable& nodes, const Nominator& nominator,
   if (all_differ) return Renormalize();
   if (have_moved) {
     columns_.RebuildBestRow(first_moved_);
-    MarkAllChanged();
+    changes_.Restart();
   }
   status = columns_.UpdateTotals(scratch_.changed);
   if (!status.ok()) return status;
@@ -231,7 +231,7 @@ Status ScoreCache::ScoreAnew(const NodeTable& nodes) {
   scored_ = feasible_.count() > 0;
   if (!scored_) return Status::Success();
   Status status = columns_.Score(nodes);
-  if (status.ok()) MarkAllChanged();
+  if (status.ok()) changes_.Restart();
   return status;
 }
 
@@ -286,13 +286,8 @@ void ScoreCache::SetVerdict(NodeRow row, const Status& status) {
 
 Status ScoreCache::Renormalize() {
   Status status = columns_.Renormalize(nodes_->size());
-  if (status.ok()) MarkAllChanged();
+  if (status.ok()) changes_.Restart();
   return status;
-}
-
-void ScoreCache::MarkAllChanged() {
-  changes_.Restart();
-  read_all_rows_ = true;
 }
 
 }  // namespace berth

@@ -80,9 +80,6 @@ class ScoreCache {
   const NodeVerdicts* rejections() const {
     return rebuilt_ && feasible_count() == 0 && object_filters_ == 0 ? &verdicts() : nullptr;
   }
-  // Whether the last Refresh() read all rows: to filter them, because they moved, or because all
-  // totals changed.
-  bool read_all_rows() const { return read_all_rows_; }
   // Rows whose total changed, or that became feasible or infeasible.
   const RowJournal& changes() const { return changes_; }
   // Rows that none of filters() rejects, in order. The list is made on demand, which moves all rows
@@ -134,7 +131,6 @@ class ScoreCache {
                       const PodInfo& evaluated_pod);
   void MarkChanged(NodeRow row, Aspects aspects);
   void Move(const RowMove& move);
-  void MarkAllChanged();
   Status RefilterChanged(const PodInfo& evaluated_pod);
   PluginMask FiltersConcernedBy(Aspects aspects) const;
   Status FilterAgain(NodeRow row, Aspects aspects, const PodInfo& evaluated_pod);
@@ -163,7 +159,7 @@ class ScoreCache {
   FeasibleRows feasible_;
   ScoreColumns columns_;
   RowJournal changes_;
-  bool rebuilt_ = false, read_all_rows_ = false;  // by the last Refresh()
+  bool rebuilt_ = false;  // by the last Refresh()
   // During a Refresh():
   Scratch& scratch_;
   NodeRow first_moved_ = kNothingMoved;  // the rows before it did not move
