@@ -33,12 +33,21 @@ BERTH_VECTOR_CLONES int CountWithRoom(const int64_t* allocatable, const int64_t*
 
 bool AppendRowsWithRoom(absl::Span<const int64_t> allocatable, absl::Span<const int64_t> requested,
                         int64_t amount, int most, std::vector<NodeRow>& rows) {
+  const auto count_from = [&](size_t begin) {
+    return CountWithRoom(allocatable.data() + begin, requested.data() + begin, amount,
+                         std::min(kBlock, allocatable.size() - begin));
+  };
+  int count = 0;  // mostly soon too many
   for (size_t begin = 0; begin < allocatable.size(); begin += kBlock) {
+    count += count_from(begin);
+    if (count > most) return false;
+  }
+  rows.reserve(rows.size() + static_cast<size_t>(count));
+  for (size_t begin = 0; begin < allocatable.size() && count > 0; begin += kBlock) {
+    const int here = count_from(begin);
+    if (here == 0) continue;
+    count -= here;
     const size_t end = std::min(begin + kBlock, allocatable.size());
-    const int count =
-        CountWithRoom(allocatable.data() + begin, requested.data() + begin, amount, end - begin);
-    if (count == 0) continue;
-    if (static_cast<int>(rows.size()) + count > most) return false;
     for (size_t row = begin; row < end; ++row) {
       if (requested[row] <= allocatable[row] - amount) rows.push_back(static_cast<NodeRow>(row));
     }

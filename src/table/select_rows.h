@@ -11,8 +11,8 @@
 
 namespace berth {
 
-// Appends the rows on which at least `amount`, not below 0, is not requested, ascending. False if
-// `rows` would be more than `most`; `rows` may then be anything.
+// Appends the rows on which at least `amount`, not below 0, is not requested, ascending. False, and
+// appends none, if they are more than `most`.
 bool AppendRowsWithRoom(absl::Span<const int64_t> allocatable, absl::Span<const int64_t> requested,
                         int64_t amount, int most, std::vector<NodeRow>& rows);
 
