@@ -26,20 +26,10 @@ class FullEvaluatorTest : public ::testing::Test {
   }
 
   Evaluation Evaluate(CycleState& state, int percentage = 0) {
-    const EvaluationRequest request = {.framework = world_.framework(),
-                                       .state = state,
-                                       .pod = pod_,
-                                       .nodes = world_.nodes(),
-                                       .nominator = world_.cluster().nominations(),
-                                       .percentage = percentage};
-    const PreFilterOutcome pre_filter =
-        request.framework.filters().RunPreFilter(state, *pod_, request.nodes);
-    EXPECT_TRUE(pre_filter.status.ok());
-    return evaluator_.Evaluate(request, pre_filter);
+    return EvaluateOn({}, state, percentage);
   }
-  // As if a PreFilter plugin had named these.
-  Evaluation EvaluateOn(std::vector<std::string> names, int percentage) {
-    CycleState state;
+  // As if a PreFilter plugin had named these; all if none is named.
+  Evaluation EvaluateOn(const std::vector<std::string>& names, CycleState& state, int percentage) {
     const EvaluationRequest request = {.framework = world_.framework(),
                                        .state = state,
                                        .pod = pod_,
@@ -48,7 +38,8 @@ class FullEvaluatorTest : public ::testing::Test {
                                        .percentage = percentage};
     PreFilterOutcome pre_filter =
         request.framework.filters().RunPreFilter(state, *pod_, request.nodes);
-    pre_filter.narrowed.node_names.emplace();
+    EXPECT_TRUE(pre_filter.status.ok());
+    if (!names.empty()) pre_filter.narrowed.node_names.emplace();
     for (const std::string& name : names) {
       pre_filter.narrowed.node_names->insert(Symbol::Intern(name));
     }
@@ -118,11 +109,11 @@ TEST_F(FullEvaluatorTest, APartialSearchBeginsWhereTheLastOneEnded) {
 
 TEST_F(FullEvaluatorTest, NodesThatPreFilterNamedCountAmongAllForTheNextStart) {
   AddNodes(300, "4");
-  EvaluateOn({"node-4-1200", "node-4-1201", "node-4-1202"}, 40);
-  CycleState state, next;
+  CycleState of_three, of_one, state, next;
+  EvaluateOn({"node-4-1200", "node-4-1201", "node-4-1202"}, of_three, 40);
   Evaluate(state, 40);
   EXPECT_EQ(evaluator_.feasible().front(), 3);
-  EvaluateOn({"node-4-1007"}, 40);
+  EvaluateOn({"node-4-1007"}, of_one, 40);
   Evaluate(next, 40);
   EXPECT_EQ(evaluator_.feasible().front(), 3 + 120 + 1);
 }
