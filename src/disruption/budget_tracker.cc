@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implementation of followed_budgets.h.
-#include "disruption/followed_budgets.h"
+// Implementation of budget_tracker.h.
+#include "disruption/budget_tracker.h"
 
 #include <algorithm>
 #include <utility>
@@ -27,7 +27,7 @@ std::optional<DisruptionBudget> Parse(const api::PodDisruptionBudget* object) {
 
 }  // namespace
 
-void FollowedBudgets::Refresh(const ObjectStore& objects, const NodeTable& nodes) {
+void BudgetTracker::Refresh(const ObjectStore& objects, const NodeTable& nodes) {
   const uint64_t version = objects.version(Kind::kPodDisruptionBudget);
   if (version_ == version) return;
   const auto changes = version_.has_value()
@@ -46,8 +46,8 @@ void FollowedBudgets::Refresh(const ObjectStore& objects, const NodeTable& nodes
   changed_nodes_.Restart();
 }
 
-void FollowedBudgets::ApplyChange(const Identity& who, const ObjectStore& objects,
-                                  const NodeTable& nodes) {
+void BudgetTracker::ApplyChange(const Identity& who, const ObjectStore& objects,
+                                const NodeTable& nodes) {
   std::optional<DisruptionBudget> now =
       Parse(objects.Find<api::PodDisruptionBudget>(who.namespace_name(), who.name()));
   std::optional<DisruptionBudget> before;
@@ -68,8 +68,8 @@ void FollowedBudgets::ApplyChange(const Identity& who, const ObjectStore& object
   budgets_.Set(who.namespace_name(), who.name(), std::move(now));
 }
 
-void FollowedBudgets::AddNodesWithMore(const PodSelector& selected, int64_t than,
-                                       const NodeTable& nodes) {
+void BudgetTracker::AddNodesWithMore(const PodSelector& selected, int64_t than,
+                                     const NodeTable& nodes) {
   for (const auto& [row, pods] : nodes.pods().CountOnce(selected)) {
     if (pods > than) changed_nodes_.Add(nodes.node(row).name(), nodes.size());
   }
