@@ -45,6 +45,10 @@ std::vector<int> ParseDeviceAllocated(absl::string_view text) {
 // it.
 CardSet Positions(GpuNode& node, const std::vector<int>& indexes) {
   const auto find = [&](int index) {
+    // Cards are numbered from 0, mostly.
+    const bool as_numbered = index >= 0 && index < static_cast<int>(node.cards.size()) &&
+                             node.cards[index].index == index;
+    if (as_numbered) return node.cards.begin() + index;
     return absl::c_lower_bound(node.cards, index,
                                [](const GpuCard& card, int i) { return card.index < i; });
   };
@@ -187,7 +191,9 @@ void GpuInventory::Refresh(Node& node, const NodeInfo& info, Handle& handle) {
   }
   node.uses = std::move(uses);
   const int slot = node.entry.slot;
-  node.entry = Count(node.bare, info, node.uses, "");
+  std::vector<const PodUse*> all;
+  for (const PodUse& use : node.uses) all.push_back(&use);
+  node.entry = Count(node.bare, info, all, "");
   node.entry.version = next_version_++;
   node.entry.slot = slot;
 }
@@ -235,7 +241,7 @@ GpuInventory::PodUse GpuInventory::UseOf(std::shared_ptr<const PodInfo> pod) con
 }
 
 GpuInventory::Entry GpuInventory::Count(const GpuNode& bare, const NodeInfo& node,
-                                        const std::vector<PodUse>& uses,
+                                        absl::Span<const PodUse* const> uses,
                                         absl::string_view without) const {
   Entry entry;
   entry.node = bare;
@@ -243,7 +249,7 @@ GpuInventory::Entry GpuInventory::Count(const GpuNode& bare, const NodeInfo& nod
   entry.milli_cpu = entry.all_milli_cpu - node.requested().Get(kCpu);
   std::vector<GpuRequest> unknown;
   for (size_t i = 0; i < uses.size(); ++i) {
-    const GpuRequest& request = uses[i].request;
+    const GpuRequest& request = uses[i]->request;
     if (request.cards == 0) continue;
     const PodInfo& pod = *node.pods()[i];
     if (!without.empty() && pod.uid() == without) continue;
@@ -251,7 +257,7 @@ GpuInventory::Entry GpuInventory::Count(const GpuNode& bare, const NodeInfo& nod
     // What an unbound pod brought with it is no record.
     const std::vector<int>* indexes = claim != claims_.end()    ? &claim->second
                                       : pod.node_name().empty() ? nullptr
-                                                                : &uses[i].recorded;
+                                                                : &uses[i]->recorded;
     if (indexes == nullptr || indexes->empty()) {
       unknown.push_back(request);
       continue;
@@ -280,8 +286,20 @@ const GpuInventory::Entry* GpuInventory::Find(const NodeInfo& node) const {
 GpuInventory::Entry GpuInventory::At(const NodeInfo& node, absl::string_view without) const {
   if (const Entry* const known = Find(node); known != nullptr && without.empty()) return *known;
   const Node* const known = nodes_.Find(node.name());
-  std::vector<PodUse> uses;
-  for (const std::shared_ptr<const PodInfo>& pod : node.pods()) uses.push_back(UseOf(pod));
+  // As in Refresh(), what is known of a pod is found by going along.
+  std::deque<PodUse> read;
+  std::vector<const PodUse*> uses;
+  size_t next = 0;
+  for (const std::shared_ptr<const PodInfo>& pod : node.pods()) {
+    size_t at = next;
+    while (known != nullptr && at < known->uses.size() && known->uses[at].pod != pod) ++at;
+    if (known != nullptr && at < known->uses.size()) {
+      uses.push_back(&known->uses[at]);
+      next = at + 1;
+    } else {
+      uses.push_back(&read.emplace_back(UseOf(pod)));
+    }
+  }
   const bool same_spec = known != nullptr && known->spec == node.shared_spec();
   const api::Device* const device = known == nullptr ? nullptr : known->device.get();
   return Count(same_spec ? known->bare : GpuNode::Of(node.spec(), device, resources_), node, uses,

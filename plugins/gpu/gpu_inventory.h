@@ -14,6 +14,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "berth/columns/node_table.h"
 #include "berth/columns/node_values.h"
 #include "berth/framework/handle.h"
@@ -120,7 +121,8 @@ class GpuInventory {
   void MarkChanged(Node& node);
   void MarkChanged(absl::string_view node_name);
   PodUse UseOf(std::shared_ptr<const PodInfo> pod) const;
-  Entry Count(const GpuNode& bare, const NodeInfo& node, const std::vector<PodUse>& uses,
+  // `uses` are of the node's pods, one each.
+  Entry Count(const GpuNode& bare, const NodeInfo& node, absl::Span<const PodUse* const> uses,
               absl::string_view without) const;
 
   std::vector<std::string> resource_names_;

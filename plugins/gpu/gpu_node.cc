@@ -108,11 +108,11 @@ int64_t GpuNode::MemoryOn(const GpuRequest& request, const GpuCard& card) const 
                               static_cast<double>(request.milli));
 }
 
-CardSet GpuNode::Fitting(const GpuRequest& request) const {
+CardSet GpuNode::FirstFitting(const GpuRequest& request, size_t most) const {
   CardSet fitting;
   if (!request.models.empty() && !absl::c_linear_search(request.models, model)) return fitting;
   int spare = Spare();
-  for (int i = 0; i < static_cast<int>(cards.size()); ++i) {
+  for (int i = 0; i < static_cast<int>(cards.size()) && fitting.size() < most; ++i) {
     const GpuCard& card = cards[i];
     if (!card.healthy || (request.whole() && !card.idle())) continue;
     if (request.memory_bytes > 0 && card.memory_bytes <= 0) continue;
@@ -122,6 +122,11 @@ CardSet GpuNode::Fitting(const GpuRequest& request) const {
     if (card.idle() && spare-- <= 0) continue;
     fitting.push_back(i);
   }
+  return fitting;
+}
+
+CardSet GpuNode::Fitting(const GpuRequest& request) const {
+  CardSet fitting = FirstFitting(request, cards.size());
   if (static_cast<int>(fitting.size()) < request.cards) fitting.clear();
   if (request.group == GpuGroupKind::kNone || !request.group_required) return fitting;
   CardSet grouped;
@@ -133,7 +138,12 @@ CardSet GpuNode::Fitting(const GpuRequest& request) const {
 }
 
 bool GpuNode::Fits(const GpuRequest& request) const {
-  return request.cards == 0 || !Fitting(request).empty();
+  if (request.cards == 0) return true;
+  if (request.group != GpuGroupKind::kNone && request.group_required) {
+    return !Fitting(request).empty();
+  }
+  const size_t wanted = static_cast<size_t>(request.cards);
+  return FirstFitting(request, wanted).size() == wanted;
 }
 
 CardSet GpuNode::Choose(const GpuRequest& request, CardOrder order) const {
@@ -150,11 +160,13 @@ CardSet GpuNode::Choose(const GpuRequest& request, CardOrder order) const {
            })->second;
     break;
   }
+  const auto goes_first = [&](int a, int b) {
+    const int64_t left = cards[a].milli_free, right = cards[b].milli_free;
+    return order == CardOrder::kBinpack ? left < right : left > right;
+  };
   if (!request.whole()) {
-    absl::c_stable_sort(from, [&](int a, int b) {
-      const int64_t left = cards[a].milli_free, right = cards[b].milli_free;
-      return order == CardOrder::kBinpack ? left < right : left > right;
-    });
+    if (request.cards == 1) return {*absl::c_min_element(from, goes_first)};
+    absl::c_stable_sort(from, goes_first);
   }
   from.resize(request.cards);
   absl::c_sort(from);

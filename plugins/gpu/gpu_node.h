@@ -75,6 +75,10 @@ struct GpuNode {
   // What the request takes of a card.
   int64_t MilliOn(const GpuRequest& request, const GpuCard& card) const;
   int64_t MemoryOn(const GpuRequest& request, const GpuCard& card) const;
+
+ private:
+  // The first of those on which the request fits, no more than `most`, wherever they are grouped.
+  CardSet FirstFitting(const GpuRequest& request, size_t most) const;
 };
 
 // "0: 400 free, 1: idle, 2: sick".

@@ -144,8 +144,12 @@ int64_t WasteModel::Loss(const FreeGpus& free) const {
   Known& known = at->second;
   if (fresh) {
     const FreeGpus filled = WithoutSpareCards(sorted);
-    known.waste = kSequences * (sorted.total_milli_gpu() - filled.total_milli_gpu());
-    for (const std::vector<int>& sequence : sequences_) known.waste += Fill(sequence, filled);
+    const CardRuns cards(filled.milli_gpu);
+    const int64_t total = filled.total_milli_gpu();
+    known.waste = kSequences * (sorted.total_milli_gpu() - total);
+    for (const std::vector<int>& sequence : sequences_) {
+      known.waste += total - Filled(sequence, filled, cards);
+    }
   }
   if (known.prices != price_version_) {
     known.loss = 2 * kPriceUnit * known.waste - kSequences * PricedRoom(sorted);
@@ -174,10 +178,9 @@ FreeGpus WasteModel::WithoutSpareCards(const FreeGpus& sorted) const {
   return filled;
 }
 
-int64_t WasteModel::Fill(const std::vector<int>& sequence, const FreeGpus& free) const {
-  absl::InlinedVector<int64_t, 8> left = free.milli_gpu;
-  int64_t cpu = free.milli_cpu, total = free.total_milli_gpu();
-  int64_t most = left.empty() ? 0 : *std::max_element(left.begin(), left.end());
+int64_t WasteModel::Filled(const std::vector<int>& sequence, const FreeGpus& free,
+                           CardRuns cards) const {
+  int64_t cpu = free.milli_cpu, most = cards.most(), filled = 0;
   for (const int index : sequence) {
     if (cpu < min_cpu_ || most < min_gpu_) break;
     const Group& group = groups_[index];
@@ -185,28 +188,15 @@ int64_t WasteModel::Fill(const std::vector<int>& sequence, const FreeGpus& free)
       continue;
     }
     if (group.gpus == 1) {
-      int64_t* best = nullptr;
-      for (int64_t& card : left) {
-        if (card >= group.milli_gpu && (best == nullptr || card < *best)) best = &card;
-      }
-      *best -= group.milli_gpu;
-    } else {
-      int64_t needed = group.gpus;
-      for (const int64_t card : left) needed -= card >= group.milli_gpu;
-      if (needed > 0) continue;
-      needed = group.gpus;
-      for (int64_t& card : left) {
-        if (needed == 0) break;
-        if (card < group.milli_gpu) continue;
-        card -= group.milli_gpu;
-        --needed;
-      }
+      cards.TakeOfTightest(group.milli_gpu);
+    } else if (!cards.TakeOfFirst(group.gpus, group.milli_gpu)) {
+      continue;
     }
     cpu -= group.milli_cpu;
-    total -= group.gpus * group.milli_gpu;
-    most = *std::max_element(left.begin(), left.end());
+    filled += group.gpus * group.milli_gpu;
+    most = cards.most();
   }
-  return total;
+  return filled;
 }
 
 int64_t WasteModel::Room(const Kind& kind, const FreeGpus& free) const {

@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "berth/gpu/fragmentation.h"
+#include "plugins/gpu/card_runs.h"
 
 namespace berth {
 
@@ -60,7 +61,8 @@ class WasteModel {
   void FindKinds(const std::vector<Group>& cpu_groups);
   void DrawSequences();
   FreeGpus WithoutSpareCards(const FreeGpus& sorted) const;
-  int64_t Fill(const std::vector<int>& sequence, const FreeGpus& free) const;
+  // What the pods of the sequence take of a node with these cards.
+  int64_t Filled(const std::vector<int>& sequence, const FreeGpus& free, CardRuns cards) const;
   int64_t PricedRoom(const FreeGpus& free) const;
 
   std::vector<Group> groups_;                // those with GPUs
