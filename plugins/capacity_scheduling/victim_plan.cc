@@ -83,7 +83,7 @@ class Planner {
  public:
   Planner(const VictimQuery& query, GoFirst go_first)
       : query_(query),
-        go_first_(go_first),
+        keeps_budgets_(go_first == GoFirst::kWithinBudgets && !query.budgets.empty()),
         nodes_(query.handle.nodes()),
         units_(query.units),
         rows_(query.rows),
@@ -296,7 +296,7 @@ class Planner {
     for (const int unit : units_.OnRow(row)) {
       if (deficit.met()) break;
       if (!IsLegal(unit)) continue;
-      if (MustWait({unit}, spent)) {
+      if (keeps_budgets_ && MustWait({unit}, spent)) {
         violating.push_back(unit);
       } else {
         add(unit);
@@ -310,7 +310,6 @@ class Planner {
 
   // Whether the units violate a budget beside what is spent, and others are to go first.
   bool MustWait(const std::vector<int>& units, SpentBudgets& spent) {
-    if (go_first_ == GoFirst::kAsListed || query_.budgets.empty()) return false;
     int violations = 0;
     for (const int unit : units) violations += spent.Add(units_.unit(unit));
     for (const int unit : units) spent.Remove(units_.unit(unit));
@@ -425,7 +424,7 @@ class Planner {
     for (int position = 0; !room.ok(); ++position) {
       const int unit = units_.At(position);
       if (unit < 0) break;
-      if (IsLegal(unit) && MustWait(WhoGoesWith(unit, gone), spent_)) {
+      if (keeps_budgets_ && IsLegal(unit) && MustWait(WhoGoesWith(unit, gone), spent_)) {
         violating.push_back(unit);
       } else if (evict(unit)) {
         room = query_.trial.HasRoom();
@@ -452,7 +451,7 @@ class Planner {
   }
   // The unit, and the rest of its gang if that would be below its minimum; without who is gone.
   std::vector<int> WhoGoesWith(int unit, UnitSet& gone) const {
-    if (query_.budgets.empty() || !gone.insert(unit).second) return {};
+    if (!gone.insert(unit).second) return {};
     std::vector<int> going = {unit};
     if (!LeavesGangWhole(unit, gone)) {
       for (const int other : units_.OfGang(unit)) {
@@ -513,8 +512,10 @@ class Planner {
       if (unit < 0) break;
       next.push_back(unit);
     }
-    std::stable_partition(next.begin(), next.end(),
-                          [&](int unit) { return !MustWait(WhoGoesWith(unit, gone), spent_); });
+    if (keeps_budgets_) {
+      std::stable_partition(next.begin(), next.end(),
+                            [&](int unit) { return !MustWait(WhoGoesWith(unit, gone), spent_); });
+    }
     return absl::c_any_of(next, [&](int unit) { return steps_left > 0 && finds_with(unit); });
   }
   static constexpr int kMostSteps = 256, kMostElsewhere = 16;
@@ -648,7 +649,7 @@ class Planner {
   }
 
   const VictimQuery& query_;
-  const GoFirst go_first_;
+  const bool keeps_budgets_;
   const NodeTable& nodes_;
   VictimList& units_;
   const std::vector<NodeRow>& rows_;      // in row order

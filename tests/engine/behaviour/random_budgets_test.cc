@@ -38,6 +38,7 @@ struct Case {
   int per_node = 1;                          // GPUs; pods run on the first nodes
   std::map<std::string, int> min_available;  // by app
   int coming = 0;
+  bool after_a_plan_in_vain = false;  // of a gang of which one member fits nowhere
   int not_lent = 0;  // GPUs of which quotas guarantee none: so many more pods go, on any node
 
   int gpus() const { return static_cast<int>(running.size()) + free; }
@@ -47,7 +48,8 @@ std::string Describe(const Case& made) {
   std::string text =
       absl::StrCat("rules ", static_cast<int>(made.rules), ", ", made.coming, " come as ",
                    static_cast<int>(made.preemptors), ", ", made.free, " GPUs free, ",
-                   made.per_node, " a node, not lent ", made.not_lent);
+                   made.per_node, " a node, not lent ", made.not_lent,
+                   made.after_a_plan_in_vain ? ", after a plan in vain" : "");
   for (const RunningPod& pod : made.running) {
     absl::StrAppend(&text, "; ", pod.app, " of priority ", pod.priority);
   }
@@ -59,8 +61,9 @@ std::string Describe(const Case& made) {
 
 Case MakeCase(Random& random) {
   Case made;
-  made.rules = random.OneOf({Rules::kPriority, Rules::kElasticQuotas, Rules::kTreeOfQuotas});
-  made.preemptors = random.OneOf({Preemptors::kGang, Preemptors::kSurplus, Preemptors::kSingles});
+  made.rules = random.OneOf<Rules>({Rules::kPriority, Rules::kElasticQuotas, Rules::kTreeOfQuotas});
+  made.preemptors =
+      random.OneOf<Preemptors>({Preemptors::kGang, Preemptors::kSurplus, Preemptors::kSingles});
   for (int n = random.Between(2, 8); n > 0; --n) {
     made.running.push_back({random.Below(3), random.OneOf<std::string>({"", "a", "b"})});
   }
@@ -68,6 +71,7 @@ Case MakeCase(Random& random) {
   made.per_node = random.Between(1, 3);
   for (const char* const app : {"a", "b"}) made.min_available[app] = random.Below(4);
   made.coming = random.Between(1, static_cast<int>(made.running.size()) + made.free);
+  made.after_a_plan_in_vain = random.Percent(30);
   if (made.rules != Rules::kPriority) made.not_lent = random.Below(made.gpus() - made.coming + 1);
   return made;
 }
@@ -136,15 +140,25 @@ std::unique_ptr<Simulation> Simulate(const Case& made, bool incremental) {
     if (!made.running[i].app.empty()) pod.Label("app", made.running[i].app);
     objects.push_back(pod.Object());
   }
+  if (made.after_a_plan_in_vain) {
+    objects.push_back(MakeGroup("vain", made.coming + 1));
+    for (int i = 0; i <= made.coming; ++i) {
+      auto pod = testing::MakePod().Name(absl::StrCat("vain", i)).Namespace("default").Priority(10);
+      pod.Request("nvidia.com/gpu", "1").Label("scheduling.x-k8s.io/pod-group", "vain");
+      if (i == made.coming) pod.NodeSelector("is", "nowhere");
+      objects.push_back(pod.Object());
+    }
+  }
   const bool is_group = made.preemptors != Preemptors::kSingles;
   if (is_group) {
     objects.push_back(MakeGroup("g", made.preemptors == Preemptors::kGang ? made.coming : 1));
   }
+  std::vector<Object> coming;
   for (int i = 0; i < made.coming; ++i) {
     auto pod = testing::MakePod().Name(absl::StrCat("p", i)).Namespace("default").Priority(10);
     pod.Request("nvidia.com/gpu", "1");
     if (is_group) pod.Label("scheduling.x-k8s.io/pod-group", "g");
-    objects.push_back(pod.Object());
+    coming.push_back(pod.Object());
   }
   auto simulation = Simulation::Create({.configuration = made.rules == Rules::kPriority
                                                              ? GangConfiguration()
@@ -153,6 +167,12 @@ std::unique_ptr<Simulation> Simulate(const Case& made, bool incremental) {
                                         .objects = std::move(objects),
                                         .incremental = incremental})
                         .value();
+  if (made.after_a_plan_in_vain) simulation->RunUntilQuiet();
+  for (Object& pod : coming) {
+    simulation->cluster().Set(std::move(pod));
+    // As in kube-scheduler, victims that are about to go count again for their budget.
+    if (!is_group) simulation->RunUntilQuiet();
+  }
   simulation->RunUntilQuiet();
   return simulation;
 }
