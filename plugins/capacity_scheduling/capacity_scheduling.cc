@@ -129,6 +129,11 @@ void KeepInPlacement(const CycleState& state, std::vector<NodeRow>& rows) {
   std::erase_if(rows, [&](NodeRow row) { return !absl::c_binary_search(placement->rows, row); });
 }
 
+// How many evictions of the plan violate a budget.
+int Violations(const PostFilterResult& plan) {
+  return plan.candidates[plan.equally_good.front()]->pdb_violations;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Plugin>> CapacityScheduling::Create(const PluginArgs&,
@@ -276,13 +281,22 @@ Status CapacityScheduling::PostFilter(CycleState& state, const PodInfo& pod,
     }
   }
   Status status = preemption_.Run(rules_, state, pod, statuses, result);
+  if (quota_state == nullptr) return status;
   const bool found_none = status.IsRejected() && result.nominated_node == "";
-  if (!found_none || quota_state == nullptr) return status;
-  return PlanOverNodes(state, *quota_state, pod, statuses, std::move(status), result);
+  if (found_none) {
+    return PlanOverNodes(state, *quota_state, pod, statuses, std::move(status), result);
+  }
+  if (status.ok() && Violations(result) > 0) {
+    PostFilterResult over_nodes;
+    Status planned =
+        PlanOverNodes(state, *quota_state, pod, statuses, Status::Unschedulable(""), over_nodes);
+    if (planned.ok() && Violations(over_nodes) < Violations(result)) result = std::move(over_nodes);
+  }
+  return status;
 }
 
-// No node by itself holds enough of what others borrowed. Where the quotas have room, evictions
-// elsewhere would not help.
+// No node by itself holds enough of what others borrowed, or not without violating budgets. Where
+// the quotas have room, evictions elsewhere would not help.
 Status CapacityScheduling::PlanOverNodes(const CycleState& state, const QuotaState& quota_state,
                                          const PodInfo& pod, const NodeStatuses& statuses,
                                          Status not_on_one, PostFilterResult& result) {

@@ -16,6 +16,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
+#include "plugins/capacity_scheduling/spent_budgets.h"
 #include "plugins/capacity_scheduling/victim_units.h"
 
 namespace berth {
@@ -74,10 +75,24 @@ struct Site {
   auto Cost() const { return std::tie(violations, priority, pods); }
 };
 
+// In which order units go: those that violate no PodDisruptionBudget first, as far as that leaves a
+// choice, or as they are listed.
+enum class GoFirst { kWithinBudgets, kAsListed };
+
 class Planner {
  public:
-  explicit Planner(const VictimQuery& query)
-      : query_(query), nodes_(query.handle.nodes()), units_(query.units), rows_(query.rows) {}
+  Planner(const VictimQuery& query, GoFirst go_first)
+      : query_(query),
+        keeps_budgets_(go_first == GoFirst::kWithinBudgets && !query.budgets.empty()),
+        nodes_(query.handle.nodes()),
+        units_(query.units),
+        rows_(query.rows),
+        spent_(query.budgets) {}
+
+  // Whether some unit had to wait for its turn since it violates a budget.
+  bool passed_over() const { return passed_over_; }
+  // Nobody else has to go.
+  bool waits() const { return waits_; }
 
   Status Plan(PostFilterResult& result) {
     FindFreeRows();
@@ -97,6 +112,13 @@ class Planner {
   }
 
  private:
+  // In order.
+  struct ByOrder {
+    const VictimList* units;
+    bool operator()(int a, int b) const { return units->Before(a, b); }
+  };
+  using UnitSet = std::set<int, ByOrder>;
+
   // --- Nodes ---
 
   // Room in quotas differs between nodes of one kind by nothing but who has to go for room on the
@@ -263,13 +285,36 @@ class Planner {
     const Symbol name = nodes_.node(row).name();
     Deficit deficit = DeficitOf(row);
     Site site{.row = row};
+    SpentBudgets spent(query_.budgets);
     PlaceOn(row);
+    const auto add = [&](int unit) {
+      if (!RemoveOn(name, unit, deficit)) return;
+      site.violations += spent.Add(units_.unit(unit));
+      Add(unit, site);
+    };
+    std::vector<int> violating;
     for (const int unit : units_.OnRow(row)) {
       if (deficit.met()) break;
-      if (IsLegal(unit) && RemoveOn(name, unit, deficit)) Add(unit, site);
+      if (!IsLegal(unit)) continue;
+      if (keeps_budgets_ && MustWait({unit}, spent)) {
+        violating.push_back(unit);
+      } else {
+        add(unit);
+      }
     }
+    for (size_t i = 0; i < violating.size() && !deficit.met(); ++i) add(violating[i]);
     if (!deficit.met() || site.units.empty()) return std::nullopt;
+    if (!violating.empty()) absl::c_sort(site.units, ByOrder{&units_});
     return site;
+  }
+
+  // Whether the units violate a budget beside what is spent, and others are to go first.
+  bool MustWait(const std::vector<int>& units, SpentBudgets& spent) {
+    int violations = 0;
+    for (const int unit : units) violations += spent.Add(units_.unit(unit));
+    for (const int unit : units) spent.Remove(units_.unit(unit));
+    passed_over_ |= violations > 0;
+    return violations > 0;
   }
 
   // Whether it makes a difference on that node that the unit is gone; then it is.
@@ -287,7 +332,6 @@ class Planner {
     site.pods += static_cast<int>(units_.unit(unit).pods.size());
     for (const std::shared_ptr<const PodInfo>& pod : units_.unit(unit).pods) {
       site.priority = std::max(site.priority, pod->priority());
-      site.violations += query_.budgets.Protect(*pod) ? 1 : 0;
     }
   }
 
@@ -305,13 +349,6 @@ class Planner {
 
   // --- One node ---
 
-  // In order.
-  struct ByOrder {
-    const VictimList* units;
-    bool operator()(int a, int b) const { return units->Before(a, b); }
-  };
-  using UnitSet = std::set<int, ByOrder>;
-
   // Whether more may go than the site says, if sums of requests were not all.
   enum class More { kNo, kYes };
   Status TryOn(const Site& site, More more, PostFilterResult& result) {
@@ -321,8 +358,22 @@ class Planner {
     Status status = Gather(site, more, original, gone);
     if (status.ok()) status = SpareOthers(original, gone, result);
     if (status.ok()) Fill(original, gone, result);
-    for (const int unit : gone) query_.trial.Spare(units_.unit(unit));
+    SpareAll(gone);
     return status;
+  }
+
+  void Evict(int unit, UnitSet& gone) {
+    query_.trial.Evict(units_.unit(unit));
+    spent_.Add(units_.unit(unit));
+    gone.insert(unit);
+  }
+  void Spare(int unit, UnitSet& gone) {
+    query_.trial.Spare(units_.unit(unit));
+    spent_.Remove(units_.unit(unit));
+    gone.erase(unit);
+  }
+  void SpareAll(UnitSet& gone) {
+    while (!gone.empty()) Spare(*gone.begin(), gone);
   }
 
   // Evicts the units of the site, more of the node if the filters want it, and more elsewhere
@@ -336,8 +387,7 @@ class Planner {
         retry_at_ = std::min(retry_at_, verdict.until);
         return false;
       }
-      query_.trial.Evict(units_.unit(unit));
-      gone.insert(unit);
+      Evict(unit, gone);
       return true;
     };
     // And the rest of its gang, if that would be below its minimum.
@@ -348,10 +398,7 @@ class Planner {
       for (const int other : units_.OfGang(unit)) {
         if (gone.contains(other)) continue;
         if (!evict_one(other)) {
-          for (const int back : went) {
-            query_.trial.Spare(units_.unit(back));
-            gone.erase(back);
-          }
+          for (const int back : went) Spare(back, gone);
           return false;
         }
         went.push_back(other);
@@ -373,10 +420,18 @@ class Planner {
       if (!fits.ok()) return fits;
       room = query_.trial.HasRoom();
     }
+    std::vector<int> violating;
     for (int position = 0; !room.ok(); ++position) {
       const int unit = units_.At(position);
       if (unit < 0) break;
-      if (evict(unit)) room = query_.trial.HasRoom();
+      if (keeps_budgets_ && IsLegal(unit) && MustWait(WhoGoesWith(unit, gone), spent_)) {
+        violating.push_back(unit);
+      } else if (evict(unit)) {
+        room = query_.trial.HasRoom();
+      }
+    }
+    for (size_t i = 0; i < violating.size() && !room.ok(); ++i) {
+      if (evict(violating[i])) room = query_.trial.HasRoom();
     }
     without_room_[query_.book.KindOf(site.row)] += room.ok() ? 0 : 1;
     return room;
@@ -393,6 +448,18 @@ class Planner {
       if (gone.contains(of_gang)) going += pods;
     }
     return going == 0 || going == all || going <= SurplusOf(query_.handle, group);
+  }
+  // The unit, and the rest of its gang if that would be below its minimum; without who is gone.
+  std::vector<int> WhoGoesWith(int unit, UnitSet& gone) const {
+    if (!gone.insert(unit).second) return {};
+    std::vector<int> going = {unit};
+    if (!LeavesGangWhole(unit, gone)) {
+      for (const int other : units_.OfGang(unit)) {
+        if (!gone.contains(other)) going.push_back(other);
+      }
+    }
+    gone.erase(unit);
+    return going;
   }
   bool LeavesGangsWhole(const UnitSet& gone) const {
     return absl::c_all_of(gone, [&](int unit) { return LeavesGangWhole(unit, gone); });
@@ -418,7 +485,7 @@ class Planner {
       const bool found = Search(node, gone, seen, steps_left) &&
                          SpareOthers(node, gone, result, Orders::kWeighed).ok();
       if (found) Fill(node, gone, result);
-      for (const int unit : gone) query_.trial.Spare(units_.unit(unit));
+      SpareAll(gone);
       if (found) return true;
     }
     return false;
@@ -434,22 +501,22 @@ class Planner {
     const auto finds_with = [&](int unit) {
       if (gone.contains(unit) || !query_.trial.MayEvict(units_.unit(unit)).status.ok())
         return false;
-      query_.trial.Evict(units_.unit(unit));
-      gone.insert(unit);
+      Evict(unit, gone);
       if (Search(node, gone, seen, steps_left)) return true;
-      query_.trial.Spare(units_.unit(unit));
-      gone.erase(unit);
+      Spare(unit, gone);
       return false;
     };
-    for (const int unit : units_.OnRow(nodes_.FindRow(node.name()))) {
-      if (steps_left > 0 && finds_with(unit)) return true;
-    }
-    for (int position = 0; position < kMostElsewhere && steps_left > 0; ++position) {
+    std::vector<int> next = units_.OnRow(nodes_.FindRow(node.name()));
+    for (int position = 0; position < kMostElsewhere; ++position) {
       const int unit = units_.At(position);
       if (unit < 0) break;
-      if (finds_with(unit)) return true;
+      next.push_back(unit);
     }
-    return false;
+    if (keeps_budgets_) {
+      std::stable_partition(next.begin(), next.end(),
+                            [&](int unit) { return !MustWait(WhoGoesWith(unit, gone), spent_); });
+    }
+    return absl::c_any_of(next, [&](int unit) { return steps_left > 0 && finds_with(unit); });
   }
   static constexpr int kMostSteps = 256, kMostElsewhere = 16;
 
@@ -469,26 +536,27 @@ class Planner {
     return left.empty();
   }
 
-  // The most important first, so that the least important stay evicted; those under an exhausted
-  // budget before all others.
+  // The most important first, so that the least important stay evicted; those that violate a budget
+  // beside less important ones before all others.
   enum class Orders { kAsListed, kWeighed };
   Status SpareOthers(const NodeInfo& original, UnitSet& gone, PostFilterResult& result,
                      Orders orders = Orders::kAsListed) {
     std::vector<std::pair<Site, int>> order;
+    SpentBudgets spent(query_.budgets);
     for (const int unit : gone) {
-      Add(unit, order.emplace_back(Site(), unit).first);
+      Site& alone = order.emplace_back(Site(), unit).first;
+      alone.violations = spent.Add(units_.unit(unit));
+      Add(unit, alone);
     }
     absl::c_sort(order,
                  [this](const auto& a, const auto& b) { return IsBetter(b.first, a.first); });
     for (const auto& [alone, unit] : order) {
-      query_.trial.Spare(units_.unit(unit));
-      gone.erase(unit);
+      Spare(unit, gone);
       if (SumsHold(original, gone) && LeavesGangWhole(unit, gone) && query_.trial.HasRoom().ok() &&
           Filter(original, gone).ok() && (orders == Orders::kAsListed || IsAllowed(gone))) {
         continue;
       }
-      query_.trial.Evict(units_.unit(unit));
-      gone.insert(unit);
+      Evict(unit, gone);
     }
     if (!gone.empty()) return Status::Success();
     waits_ = true;
@@ -568,9 +636,10 @@ class Planner {
     for (const int unit : gone) {
       for (const std::shared_ptr<const PodInfo>& pod : units_.unit(unit).pods) {
         candidate->victims.push_back(pod);
-        candidate->pdb_violations += query_.budgets.Protect(*pod) ? 1 : 0;
       }
     }
+    candidate->pdb_violations =
+        static_cast<int>(SplitByBudget(candidate->victims, query_.budgets).violating.size());
     absl::c_stable_sort(candidate->victims,
                         [](const auto& a, const auto& b) { return MoreImportantPod(*a, *b); });
     result.nominated_node = candidate->node;
@@ -580,6 +649,7 @@ class Planner {
   }
 
   const VictimQuery& query_;
+  const bool keeps_budgets_;
   const NodeTable& nodes_;
   VictimList& units_;
   const std::vector<NodeRow>& rows_;      // in row order
@@ -591,12 +661,19 @@ class Planner {
   bool waits_ = false;              // nobody else has to go
   bool is_order_to_blame_ = false;  // somebody might have gone, but not after others
   std::vector<int> without_room_;   // sites for which the quotas had no room, by kind of node
+  SpentBudgets spent_;              // by who is gone
+  bool passed_over_ = false;
 };
 
 }  // namespace
 
+// Who goes first may leave a quota too little for others to go. So budgets keep nobody from a plan
+// that the listed order has.
 Status PlanVictims(const VictimQuery& query, PostFilterResult& result) {
-  return Planner(query).Plan(result);
+  Planner planner(query, GoFirst::kWithinBudgets);
+  Status status = planner.Plan(result);
+  if (status.ok() || planner.waits() || !planner.passed_over()) return status;
+  return Planner(query, GoFirst::kAsListed).Plan(result);
 }
 
 }  // namespace berth

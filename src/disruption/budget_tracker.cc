@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "berth/api/policy_v1.pb.h"
 #include "berth/columns/pod_table.h"
@@ -66,6 +67,33 @@ void BudgetTracker::ApplyChange(const Identity& who, const ObjectStore& objects,
     if (now.has_value()) add_nodes(*now, now->disruptions_allowed);
   }
   budgets_.Set(who.namespace_name(), who.name(), std::move(now));
+}
+
+// Bounds of what a node yields go by which budgets are exhausted.
+template <class Apply>
+void BudgetTracker::Change(const PodInfo& pod, const NodeTable& nodes, Apply apply) {
+  if (budgets_.empty()) return;
+  std::vector<std::pair<const DisruptionBudget*, bool>> before;
+  for (const DisruptionBudget* const budget : budgets_.Of(pod)) {
+    before.emplace_back(budget, budget->left() > 0);
+  }
+  apply();
+  for (const auto& [budget, had_some] : before) {
+    if ((budget->left() > 0) == had_some) continue;
+    PodSelector selected{.namespaces = {pod.namespace_name()}};
+    selected.labels = budget->selector;
+    AddNodesWithMore(selected, 0, nodes);
+  }
+}
+
+bool BudgetTracker::Spend(const PodInfo& pod, const NodeTable& nodes) {
+  bool spent = false;
+  Change(pod, nodes, [&] { spent = budgets_.Spend(pod); });
+  return spent;
+}
+
+void BudgetTracker::GiveBack(const PodInfo& pod, const NodeTable& nodes) {
+  Change(pod, nodes, [&] { budgets_.GiveBack(pod); });
 }
 
 void BudgetTracker::AddNodesWithMore(const PodSelector& selected, int64_t than,

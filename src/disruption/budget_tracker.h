@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "berth/columns/node_table.h"
+#include "berth/framework/pod_info.h"
 #include "berth/handle/object_store.h"
 #include "berth/preemption/disruption_budgets.h"
 #include "table/change_journal.h"
@@ -15,11 +16,17 @@ namespace berth {
 
 struct PodSelector;
 
-// Parses a budget once a change. Scheduling thread.
+// Parses a budget once a change. There is one for each scheduler, which plugins share with the
+// engine: Handle::Shared<BudgetTracker>(). Scheduling thread.
 class BudgetTracker {
  public:
   // Brings all in step with the objects. `nodes` are as of now.
   void Refresh(const ObjectStore& objects, const NodeTable& nodes);
+
+  // DisruptionBudgets::Spend() and GiveBack(). What is spent is given back before the objects
+  // change.
+  bool Spend(const PodInfo& pod, const NodeTable& nodes);
+  void GiveBack(const PodInfo& pod, const NodeTable& nodes);
 
   const DisruptionBudgets& all() const { return budgets_; }
   // The nodes on which evictions may violate other budgets than before, as long as their pods stay
@@ -28,6 +35,8 @@ class BudgetTracker {
 
  private:
   void ApplyChange(const Identity& who, const ObjectStore& objects, const NodeTable& nodes);
+  template <class Apply>
+  void Change(const PodInfo& pod, const NodeTable& nodes, Apply apply);
   void AddNodesWithMore(const PodSelector& selected, int64_t than, const NodeTable& nodes);
 
   DisruptionBudgets budgets_;

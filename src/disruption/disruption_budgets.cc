@@ -42,27 +42,50 @@ class DisruptionBudgets::Index {
     budgets_.erase(it);
   }
 
+  // The budgets that select the pod count it, or count it no more. Returns whether one did not
+  // before.
+  bool Spend(const PodInfo& pod) {
+    return Change(pod, [&](DisruptionBudget& budget) {
+      return !budget.HasCounted(pod) && budget.planned_pods.emplace(pod.name()).second;
+    });
+  }
+  void GiveBack(const PodInfo& pod) {
+    Change(pod,
+           [&](DisruptionBudget& budget) { return budget.planned_pods.erase(pod.name()) > 0; });
+  }
+
   // Calls visit(budget) for those that select the pod, until one returns true. Returns whether one
   // did.
   template <class Visit>
   bool AnyOf(const PodInfo& pod, Visit visit) const {
     bool found = false;
     if (pod.labels().empty()) return found;
-    by_labels_.ForEachCandidate(
-        pod.namespace_name(), pod.labels(), [&](const DisruptionBudget* budget) {
-          found = found || (budget->selector.Matches(pod.labels()) && visit(*budget));
-        });
+    by_labels_.ForEachCandidate(pod.namespace_name(), pod.labels(), [&](DisruptionBudget* budget) {
+      found = found || (budget->selector.Matches(pod.labels()) && visit(*budget));
+    });
     return found;
   }
 
  private:
   void CountExhausted(Symbol namespace_name, const DisruptionBudget& budget, int sign) {
-    if (budget.disruptions_allowed > 0) return;
+    if (budget.left() > 0) return;
     if ((exhausted_[namespace_name] += sign) == 0) exhausted_.erase(namespace_name);
   }
 
+  template <class Apply>
+  bool Change(const PodInfo& pod, Apply apply) {
+    bool any = false;
+    AnyOf(pod, [&](DisruptionBudget& budget) {
+      CountExhausted(pod.namespace_name(), budget, -1);
+      any |= apply(budget);
+      CountExhausted(pod.namespace_name(), budget, 1);
+      return false;
+    });
+    return any;
+  }
+
   absl::node_hash_map<std::string, DisruptionBudget> budgets_;  // by "namespace/name"
-  LabelIndex<const DisruptionBudget*> by_labels_;
+  LabelIndex<DisruptionBudget*> by_labels_;
   absl::flat_hash_map<Symbol, int> exhausted_;  // how many, by namespace
 };
 
@@ -102,8 +125,11 @@ absl::InlinedVector<const DisruptionBudget*, 4> DisruptionBudgets::Of(const PodI
 bool DisruptionBudgets::Protect(const PodInfo& pod) const {
   return index_->AnyExhausted(pod.namespace_name()) &&
          index_->AnyOf(pod, [&](const DisruptionBudget& budget) {
-           return budget.disruptions_allowed <= 0 && !budget.disrupted_pods.contains(pod.name());
+           return budget.left() <= 0 && !budget.HasCounted(pod);
          });
 }
+
+bool DisruptionBudgets::Spend(const PodInfo& pod) { return index_->Spend(pod); }
+void DisruptionBudgets::GiveBack(const PodInfo& pod) { index_->GiveBack(pod); }
 
 }  // namespace berth

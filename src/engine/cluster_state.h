@@ -20,6 +20,7 @@
 #include "cache/cache.h"
 #include "cache/nominations.h"
 #include "cache/objects.h"
+#include "disruption/budget_tracker.h"
 #include "group/group_index.h"
 #include "queue/pod_update_events.h"
 
@@ -100,6 +101,20 @@ class ClusterState {
   // Those that are off now, as they were, in the order in which they were taken off.
   const std::shared_ptr<GoneInPlan>& gone_in_plan() const { return gone_in_plan_; }
 
+  // The PodDisruptionBudgets as of now, less what a plan in the making spends.
+  const DisruptionBudgets& budgets() {
+    budgets_->Refresh(objects_, nodes());
+    return budgets_->all();
+  }
+  // A plan evicts the pod, or does not after all. Returns whether a budget counts it now that did
+  // not before; then it is given back before the next event.
+  bool SpendDisruption(const PodInfo& pod) {
+    return !budgets().empty() && budgets_->Spend(pod, nodes());
+  }
+  void GiveBackDisruption(const PodInfo& pod) { budgets_->GiveBack(pod, nodes()); }
+  // For plugins.
+  const std::shared_ptr<BudgetTracker>& budget_tracker() const { return budgets_; }
+
   // The cluster has been asked to evict the pod. Until the watch shows that it goes, it is taken
   // for one that is being deleted: nobody picks it as a victim again, or makes more room than
   // needed. `message` is that of its DisruptionTarget condition.
@@ -170,6 +185,7 @@ class ClusterState {
   };
   IdentityMap<Leaving, ByUid> terminating_;
   const std::shared_ptr<GoneInPlan> gone_in_plan_ = std::make_shared<GoneInPlan>();
+  const std::shared_ptr<BudgetTracker> budgets_ = std::make_shared<BudgetTracker>();
   SegmentedMap<Symbol, std::shared_ptr<const NodeInfo>> nodes_;  // without their pods
 };
 

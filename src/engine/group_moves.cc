@@ -43,13 +43,11 @@ struct Waiting {
 class GroupMoveSpace final : public MoveSpace {
  public:
   // Everything outlives this. Places into `trial`.
-  GroupMoveSpace(const AttemptRequest& request, const MovesPods& rules,
-                 const DisruptionBudgets& budgets, ClusterState& cluster,
+  GroupMoveSpace(const AttemptRequest& request, const MovesPods& rules, ClusterState& cluster,
                  PodScheduler& pod_scheduler, AttemptResult& trial)
       : request_(request),
         anywhere_(request),
         rules_(rules),
-        budgets_(budgets),
         cluster_(cluster),
         pod_scheduler_(pod_scheduler),
         trial_(trial),
@@ -97,7 +95,6 @@ class GroupMoveSpace final : public MoveSpace {
   const AttemptRequest& request_;
   AttemptRequest anywhere_;
   const MovesPods& rules_;
-  const DisruptionBudgets& budgets_;
   ClusterState& cluster_;
   PodScheduler& pod_scheduler_;
   AttemptResult& trial_;
@@ -165,12 +162,8 @@ GroupMoveSpace::Deficits GroupMoveSpace::Lacks(NodeRow row) const {
 // Together with those that were taken off before.
 bool GroupMoveSpace::KeepBudgetsAndGroups(const std::vector<PodPtr>& pods) const {
   if (groups_.EvictionsEndGroup(pods)) return false;
-  if (budgets_.empty()) return true;
-  std::vector<PodPtr> all = pods;
-  for (const Waiting& waiting : waiting_) {
-    if (waiting.moved_from != nullptr) all.push_back(waiting.moved_from);
-  }
-  return SplitByBudget(all, budgets_).violating.empty();
+  const DisruptionBudgets& budgets = cluster_.budgets();
+  return budgets.empty() || SplitByBudget(pods, budgets).violating.empty();
 }
 
 // Sets of pods that give what is lacking, of which none could stay. Where nothing that can be
@@ -335,12 +328,11 @@ void GroupMoves::Plan(const AttemptRequest& request, AttemptResult& result) {
   }
   const MembersToPlace to_place = FindMembers(request, cluster_);
   if (!IsEnoughFree(to_place.members, cluster_.nodes())) return;
-  budgets_.Refresh(cluster_.objects(), cluster_.nodes());
   AttemptResult trial;
   std::vector<AttemptResult::Plan> plans;
   size_t moved = 0;
   {
-    GroupMoveSpace space(request, *rules, budgets_.all(), cluster_, pod_scheduler_, trial);
+    GroupMoveSpace space(request, *rules, cluster_, pod_scheduler_, trial);
     for (const auto& [pod, kind] : to_place.members) space.AddMember(pod, kind);
     MoveSearch search(space, cluster_.nodes().size(), request.group_search_steps);
     const MoveSearch::Outcome outcome = search.Run(request.most_moves);

@@ -3,7 +3,6 @@
 #ifndef BERTH_SRC_ENGINE_GROUP_MOVES_H_
 #define BERTH_SRC_ENGINE_GROUP_MOVES_H_
 
-#include "disruption/budget_tracker.h"
 #include "engine/attempt.h"
 #include "engine/cluster_state.h"
 #include "engine/pod_scheduler.h"
@@ -30,7 +29,6 @@ class GroupMoves {
 
   ClusterState& cluster_;
   PodScheduler& pod_scheduler_;
-  BudgetTracker budgets_;
 };
 
 }  // namespace berth

@@ -37,9 +37,9 @@ VictimsCost GroupPreemption::CostOf(const AttemptResult& result) {
     for (const auto& victim : plan.result.victims) cost.Add(*victim);
     victims.insert(victims.end(), plan.result.victims.begin(), plan.result.victims.end());
   }
-  budgets_.Refresh(cluster_.objects(), cluster_.nodes());
-  if (!budgets_.all().empty()) {
-    cost.pdb_violations = static_cast<int>(SplitByBudget(victims, budgets_.all()).violating.size());
+  const DisruptionBudgets& budgets = cluster_.budgets();
+  if (!budgets.empty()) {
+    cost.pdb_violations = static_cast<int>(SplitByBudget(victims, budgets).violating.size());
   }
   return cost;
 }
@@ -134,10 +134,14 @@ bool GroupPreemption::Draft::Evict(const PodPtr& preemptor, const PostFilterResu
   const Symbol node_name = Symbol::Intern(*plan.nominated_node);
   const Transaction::Savepoint before = transaction_.Save();
   const size_t victims_before = victims_.size();
+  const DisruptionBudgets& budgets = cluster_.budgets();
+  std::vector<PodPtr> violating;
+  if (!budgets.empty()) violating = SplitByBudget(plan.victims, budgets).violating;
   for (const PodPtr& victim : plan.victims) {
     const CachedPod* known = cluster_.cache().FindPod(*victim->identity());
     if (known == nullptr) continue;
-    victims_.push_back({known->pod, known->node_name, preemptor, plan.plugin});
+    victims_.push_back({known->pod, known->node_name, preemptor, plan.plugin,
+                        absl::c_linear_search(violating, victim)});
   }
   for (const PodPtr& nominated :
        std::vector<PodPtr>(cluster_.nominations().NominatedPods(node_name).begin(),
@@ -165,27 +169,33 @@ bool GroupPreemption::Draft::HasEnded(const GroupMembers& group) const {
 }
 
 // Those whose evictions violate a PodDisruptionBudget, the most important counted first, are spared
-// before all others, as in kube-scheduler's preemption of one pod.
+// before all others, as in kube-scheduler's preemption of one pod. What budgets allow them is what
+// is left and what they have spent.
 void GroupPreemption::Draft::MoveViolatingToFront(std::vector<std::vector<Victim*>>& units) const {
-  if (budgets_.empty()) return;
-  std::vector<PodPtr> pods;
-  for (const std::vector<Victim*>& unit : units) {
-    for (const Victim* victim : unit) pods.push_back(victim->pod);
+  const DisruptionBudgets& budgets = cluster_.budgets();
+  if (budgets.empty()) return;
+  absl::flat_hash_map<const DisruptionBudget*, int64_t> left;
+  const auto for_each_spent = [&](const PodInfo& pod, auto visit) {
+    for (const DisruptionBudget* const budget : budgets.Of(pod)) {
+      if (!budget->planned_pods.contains(pod.name())) continue;
+      visit(left.try_emplace(budget, budget->left()).first->second);
+    }
+  };
+  for (const Victim& victim : victims_) {
+    for_each_spent(*victim.pod, [](int64_t& of_budget) { ++of_budget; });
   }
-  const std::vector<PodPtr> violating = SplitByBudget(pods, budgets_).violating;
-  absl::flat_hash_set<const PodInfo*> violates;
-  for (const PodPtr& pod : violating) violates.insert(pod.get());
-  std::stable_partition(units.begin(), units.end(), [&](const std::vector<Victim*>& unit) {
-    return absl::c_any_of(
-        unit, [&](const Victim* victim) { return violates.contains(victim->pod.get()); });
-  });
-}
-
-int GroupPreemption::Draft::Violations(size_t victims) const {
-  if (budgets_.empty()) return 0;
-  std::vector<PodPtr> pods;
-  for (size_t i = 0; i < victims; ++i) pods.push_back(victims_[i].pod);
-  return static_cast<int>(SplitByBudget(pods, budgets_).violating.size());
+  const auto violates = [&](const Victim* victim) {
+    bool any = false;
+    for_each_spent(*victim->pod, [&any](int64_t& of_budget) { any |= of_budget-- <= 0; });
+    return any;
+  };
+  std::vector<std::vector<Victim*>> violating, others;
+  for (std::vector<Victim*>& unit : units) {
+    const auto count = absl::c_count_if(unit, violates);  // each of them is counted
+    (count > 0 ? violating : others).push_back(std::move(unit));
+  }
+  units = std::move(violating);
+  units.insert(units.end(), others.begin(), others.end());
 }
 
 // As KEP-5710, but for the work that would be lost: higher priority first, then who would lose more
@@ -432,10 +442,9 @@ void GroupPreemption::PlanInOrders(const AttemptRequest& request,
   });
   absl::Time retry_at = absl::InfiniteFuture();
   int most = 0;
-  budgets_.Refresh(cluster_.objects(), cluster_.nodes());
   for (const DraftOrder draft_order : orders) {
     if (!may_help) break;
-    Draft draft(request, cluster_, pod_scheduler_, budgets_.all());
+    Draft draft(request, cluster_, pod_scheduler_);
     const bool is_plan = MakeDraft(request, draft_order, runs, draft);
     if (is_plan) draft.Carry(result);
     result.cycles += draft.cycles();

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "disruption/budget_tracker.h"
 #include "engine/attempt.h"
 #include "engine/cluster_state.h"
 #include "engine/member_runs.h"
@@ -89,7 +88,6 @@ class GroupPreemption {
 
   ClusterState& cluster_;
   PodScheduler& pod_scheduler_;
-  BudgetTracker budgets_;
 };
 
 }  // namespace berth

@@ -27,12 +27,10 @@ class GroupPreemption::Draft {
   using PodPtr = std::shared_ptr<const PodInfo>;
 
   // `request`, what it names, and the others outlive this.
-  Draft(const AttemptRequest& request, ClusterState& cluster, PodScheduler& pod_scheduler,
-        const DisruptionBudgets& budgets)
+  Draft(const AttemptRequest& request, ClusterState& cluster, PodScheduler& pod_scheduler)
       : request_(request),
         cluster_(cluster),
         pod_scheduler_(pod_scheduler),
-        budgets_(budgets),
         transaction_(cluster, trial_.placed) {
     GoneInPlan& gone = *cluster_.gone_in_plan();
     gone.number = ++gone.plans;
@@ -76,6 +74,7 @@ class GroupPreemption::Draft {
     Symbol node;
     PodPtr preemptor;
     Symbol plugin;
+    bool violates_budget = false;  // after the victims before it
   };
 
   struct Option {
@@ -96,7 +95,6 @@ class GroupPreemption::Draft {
   bool HasEnded(const GroupMembers& group) const;
   std::vector<std::vector<Victim*>> UnitsByImportance();
   void MoveViolatingToFront(std::vector<std::vector<Victim*>>& units) const;
-  int Violations(size_t victims) const;  // of the first so many
   bool CanStay(const Victim& victim) const;
   bool Spare(absl::Span<Victim* const> unit);
   bool HoldWithout(absl::Span<Victim* const> unit);
@@ -138,7 +136,6 @@ class GroupPreemption::Draft {
   AttemptRequest request_;
   ClusterState& cluster_;
   PodScheduler& pod_scheduler_;
-  const DisruptionBudgets& budgets_;
   AttemptResult trial_;
   Transaction transaction_;
   std::vector<Victim> victims_;

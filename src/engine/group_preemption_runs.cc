@@ -145,8 +145,10 @@ std::optional<VictimsCost> GroupPreemption::Draft::CostIn(size_t position,
   const size_t victims = victims_.size();
   if (!PlaceRunIn(position, placement, runs_[position].run->minimum)) return std::nullopt;
   VictimsCost cost;
-  for (size_t i = victims; i < victims_.size(); ++i) cost.Add(*victims_[i].pod);
-  cost.pdb_violations = Violations(victims_.size()) - Violations(victims);
+  for (size_t i = victims; i < victims_.size(); ++i) {
+    cost.Add(*victims_[i].pod);
+    cost.pdb_violations += victims_[i].violates_budget ? 1 : 0;
+  }
   RollBackTo(before, victims);
   return cost;
 }

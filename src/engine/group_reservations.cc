@@ -219,7 +219,7 @@ bool GroupReservations::Holds(const AttemptResult& result, absl::Time now) {
     }
     AttemptResult trial;
     Transaction transaction(cluster_, trial.placed);
-    transaction.Evict(gone);
+    transaction.TakeOff(gone);
     const bool holds = absl::c_all_of(reservation_->places, [&](const Place& place) {
       if (place.node != node) return true;
       const PodPtr pod = cluster_.FindPod(*place.pod->identity());
@@ -351,7 +351,7 @@ std::optional<GroupReservations::Reservation> GroupReservations::Plan(const Atte
     const Transaction::Savepoint before = transaction.Save();
     std::vector<PodPtr> leaving;
     for (size_t i = gone; i < steps[step]; ++i) leaving.push_back(ends[i].pod);
-    transaction.Evict(leaving);
+    transaction.TakeOff(leaving);
     AttemptResult result = entry_scheduler_.Place(trial);
     cycles += result.cycles;
     if (!result.minimum_reached) {

@@ -29,6 +29,7 @@ void Transaction::RollBackChanges(size_t savepoint) {
   for (; changes_.size() > savepoint; changes_.pop_back()) {
     Change& change = changes_.back();
     if (change.pod == nullptr) continue;
+    if (change.spends_budgets) cluster_.GiveBackDisruption(*change.pod);
     switch (change.kind) {
       case Change::Kind::kNominated:
         cluster_.nominations().Nominate(change.pod, change.node_name);
@@ -69,19 +70,23 @@ void Transaction::Preempt(const std::shared_ptr<const PodInfo>& preemptor,
   for (const auto& victim : plan.victims) {
     const std::shared_ptr<const PodInfo> pod = cluster_.FindPod(*victim->identity());
     if (pod == nullptr || pod->deletion_time().has_value()) continue;  // expected to leave already
+    const bool spends = cluster_.SpendDisruption(*pod);
     cluster_.AssumeTerminating(*pod->identity(), "", now);
-    changes_.push_back({Change::Kind::kTerminating, pod});
+    changes_.push_back({Change::Kind::kTerminating, pod, "", {}, spends});
   }
   if (plan.nominated_node.has_value()) Nominate(preemptor, *plan.nominated_node);
   cluster_.Refresh();
 }
 
-void Transaction::Evict(absl::Span<const std::shared_ptr<const PodInfo>> victims) {
-  for (const auto& victim : victims) {
-    CachedPod evicted = cluster_.TakeOff(*victim->identity());
+// Of one that is being deleted the disruption controller knows.
+void Transaction::TakeOff(absl::Span<const std::shared_ptr<const PodInfo>> pods, Reason reason) {
+  for (const auto& leaving : pods) {
+    CachedPod evicted = cluster_.TakeOff(*leaving->identity());
     if (evicted.pod == nullptr) continue;  // it has gone already
     std::shared_ptr<const PodInfo> pod = evicted.pod;
-    changes_.push_back({Change::Kind::kEvicted, std::move(pod), "", std::move(evicted)});
+    const bool spends = reason == Reason::kEvicted && !pod->deletion_time().has_value() &&
+                        cluster_.SpendDisruption(*pod);
+    changes_.push_back({Change::Kind::kEvicted, std::move(pod), "", std::move(evicted), spends});
   }
   cluster_.Refresh();
 }
@@ -92,6 +97,7 @@ void Transaction::Spare(const PodInfo& victim) {
            change.pod->uid() == victim.uid();
   });
   BERTH_CHECK(change != changes_.end());
+  if (change->spends_budgets) cluster_.GiveBackDisruption(*change->pod);
   cluster_.PutBack(std::move(change->evicted));
   change->pod = nullptr;
   cluster_.Refresh();

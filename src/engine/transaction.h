@@ -49,11 +49,17 @@ class Transaction {
   // The pod is nominated to that node; "": to none, e.g. because it was placed.
   void Nominate(const std::shared_ptr<const PodInfo>& pod, absl::string_view node_name);
   // The pod preempts: it is nominated, nominations of lower priority to its node end, and its
-  // victims count as terminating: they are there until they have gone.
+  // victims count as terminating: they are there until they have gone. Budgets count them.
   void Preempt(const std::shared_ptr<const PodInfo>& preemptor, const PostFilterResult& plan,
                absl::Time now);
-  // Takes the pods off their nodes, as if they had gone.
-  void Evict(absl::Span<const std::shared_ptr<const PodInfo>> victims);
+  // Takes the pods off their nodes, as if they had gone. Evict: as if they had been evicted, which
+  // PodDisruptionBudgets count.
+  void TakeOff(absl::Span<const std::shared_ptr<const PodInfo>> leaving) {
+    TakeOff(leaving, Reason::kTheyEnd);
+  }
+  void Evict(absl::Span<const std::shared_ptr<const PodInfo>> victims) {
+    TakeOff(victims, Reason::kEvicted);
+  }
   // One of them stays after all.
   void Spare(const PodInfo& victim);
 
@@ -67,7 +73,10 @@ class Transaction {
     std::shared_ptr<const PodInfo> pod;  // null: was taken back already
     std::string node_name = {};          // kNominated: before; "" for none
     CachedPod evicted = {};
+    bool spends_budgets = false;
   };
+  enum class Reason : uint8_t { kTheyEnd, kEvicted };
+  void TakeOff(absl::Span<const std::shared_ptr<const PodInfo>> pods, Reason reason);
 
   ClusterState& cluster_;
   Binder::Members& placed_;

@@ -41,6 +41,17 @@ namespace {
 
 using GroupNames = std::vector<std::string>;
 
+// How many of those whom the victims take along, of groups that end, violate a budget besides.
+int ViolationsElsewhere(const PreemptionQuery& query, const PreemptionCandidate& candidate) {
+  const DisruptionBudgets& budgets = query.budgets.all();
+  if (query.groups == nullptr || budgets.empty()) return 0;
+  GroupVictims::Pods all = candidate.victims;
+  query.groups->AddWholeGroups(all);
+  if (all.size() == candidate.victims.size()) return 0;
+  return static_cast<int>(SplitByBudget(all, budgets).violating.size() -
+                          SplitByBudget(candidate.victims, budgets).violating.size());
+}
+
 // Of the groups `kept` only those go that may without the others.
 DryRunResult DryRunKeeping(Handle& handle, const PreemptionQuery& query, NodeRow row,
                            const GroupNames& kept) {
@@ -64,6 +75,7 @@ DryRunResult DryRunKeeping(Handle& handle, const PreemptionQuery& query, NodeRow
   result.failure = SelectVictims(run, query, candidate);
   result.retry_time = run.retry_time();
   if (result.failure.ok()) {
+    candidate.pdb_violations += ViolationsElsewhere(query, candidate);
     scored->scores = ScoresOf(candidate, query);
     result.candidate = std::move(scored);
   } else {

@@ -30,8 +30,8 @@ PreemptionRules::Nomination NominationOf(Handle& handle, const PodInfo& pod,
   return {&handle.nodes().node(row), statuses.code(row)};
 }
 
-// If one of the best candidates would end a group, candidates that end none replace them, whatever
-// they score. The best of these on all nodes counts.
+// If one of the best candidates would end a group, candidates that end none and violate no more
+// budgets replace them, whatever else they score. The best of these on all nodes counts.
 void PreferCandidatesThatEndNoGroup(Handle& handle, const GroupVictims& groups,
                                     const PreemptionQuery& query,
                                     std::vector<ScoredCandidatePtr>& candidates) {
@@ -40,6 +40,7 @@ void PreferCandidatesThatEndNoGroup(Handle& handle, const GroupVictims& groups,
   };
   const std::vector<int> best = BestOf(candidates);
   if (absl::c_none_of(best, [&](int i) { return ends_group(candidates[i]); })) return;
+  const int violations = candidates[best.front()]->candidate.pdb_violations;
   PreemptionQuery sparing = query;
   sparing.spare_groups = &groups;
   std::vector<ScoredCandidatePtr> others;
@@ -49,7 +50,8 @@ void PreferCandidatesThatEndNoGroup(Handle& handle, const GroupVictims& groups,
     });
     if (only_groups) continue;
     ScoredCandidatePtr candidate = DryRunNode(handle, sparing, row).candidate;
-    if (candidate != nullptr && !ends_group(candidate)) others.push_back(std::move(candidate));
+    if (candidate == nullptr || ends_group(candidate)) continue;
+    if (candidate->candidate.pdb_violations <= violations) others.push_back(std::move(candidate));
   }
   if (!others.empty()) candidates = std::move(others);
 }

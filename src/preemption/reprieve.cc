@@ -14,14 +14,17 @@ using PodPtr = std::shared_ptr<const PodInfo>;
 
 }  // namespace
 
+// As filterPodsWithPDBViolation: of more pods than a budget lets go the last ones violate it, even
+// where far fewer have to go. Reprieve() puts those back first, as SelectVictimsOnNode does; so the
+// more important ones go, and sometimes more of them than without the budget.
 PodsByBudget SplitByBudget(absl::Span<const PodPtr> pods, const DisruptionBudgets& budgets) {
   PodsByBudget split;
   absl::flat_hash_map<const DisruptionBudget*, int64_t> evicted;
   for (const PodPtr& pod : pods) {
     bool violates = false;
     for (const DisruptionBudget* budget : budgets.Of(*pod)) {
-      if (budget->disrupted_pods.contains(pod->name())) continue;
-      if (++evicted[budget] > budget->disruptions_allowed) violates = true;
+      if (budget->HasCounted(*pod)) continue;
+      if (++evicted[budget] > budget->left()) violates = true;
     }
     (violates ? split.violating : split.non_violating).push_back(pod);
   }

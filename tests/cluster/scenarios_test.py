@@ -43,6 +43,7 @@ LEFT_OUT = {
     "koordinator_label": "has what no server takes",  # a kind of another group, and only a label of it
     # Two preemptors one right after the other read the same status: kube-scheduler spends a disruption twice then too.
     "disruption_budget_is_spent": "takes the controller of budgets to be as fast as the scheduler",
+    "disruption_budget_counts_who_leaves_again": TIME,  # victims go at once
     "gang_own_nominations": TIME,  # a victim takes 200 s to go
     "item_01c_min_member_with_its_pods": "changes two objects at once",
     "item_04_gang_preempts_across_nodes": TIME,  # victims go at once

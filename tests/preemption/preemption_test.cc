@@ -92,6 +92,32 @@ TEST(DisruptionBudgetsTest, FindsThoseOfAPod) {
   EXPECT_EQ(budgets.Of(*web).size(), 2u);
 }
 
+TEST(DisruptionBudgetsTest, APlanSpendsThem) {
+  DisruptionBudgets budgets;
+  budgets.Set("default", "web", Budget({{"app", "web"}}, 1, {"counted"}));
+  const PodBuilder web = MakePod().Label("app", "web");
+  const PodPtr counted = PodBuilder(web).Name("counted").Obj();
+  const PodPtr first = PodBuilder(web).Name("first").Obj();
+  const PodPtr second = PodBuilder(web).Name("second").Obj();
+  EXPECT_FALSE(budgets.Spend(*counted)) << "the API server has";
+  EXPECT_FALSE(budgets.Spend(*MakePod().Name("bare").Obj()));
+  EXPECT_FALSE(budgets.AnyExhausted());
+  EXPECT_TRUE(budgets.Spend(*first));
+  EXPECT_FALSE(budgets.Spend(*first)) << "once";
+  EXPECT_TRUE(budgets.AnyExhausted());
+  EXPECT_FALSE(budgets.Protect(*first));
+  EXPECT_TRUE(budgets.Protect(*second));
+  const std::vector<PodPtr> pods = {counted, first, second};
+  EXPECT_THAT(Names(SplitByBudget(pods, budgets).violating), ElementsAre("second"));
+  EXPECT_TRUE(budgets.Spend(*second)) << "violating it";
+  budgets.GiveBack(*first);
+  EXPECT_TRUE(budgets.AnyExhausted());
+  EXPECT_TRUE(budgets.Protect(*first));
+  budgets.GiveBack(*second);
+  EXPECT_FALSE(budgets.AnyExhausted());
+  EXPECT_THAT(Names(SplitByBudget(pods, budgets).violating), ElementsAre("second"));
+}
+
 TEST(SplitByBudgetTest, CountsEachBudgetDown) {
   DisruptionBudgets budgets;
   budgets.Set("default", "web", Budget({{"app", "web"}}, 1, {"processed"}));

@@ -21,6 +21,15 @@ struct DisruptionBudget {
   LabelSelector selector;
   int64_t disruptions_allowed = 0;
   absl::flat_hash_set<std::string> disrupted_pods;  // names the API server has counted already
+  // Names of the pods that are evicted by a plan in the making: for the rest of it they are
+  // counted.
+  absl::flat_hash_set<std::string> planned_pods = {};
+
+  // Disruptions that are left beside those of the plan.
+  int64_t left() const { return disruptions_allowed - static_cast<int64_t>(planned_pods.size()); }
+  bool HasCounted(const PodInfo& pod) const {
+    return disrupted_pods.contains(pod.name()) || planned_pods.contains(pod.name());
+  }
 
   friend bool operator==(const DisruptionBudget&, const DisruptionBudget&) = default;
 };
@@ -46,6 +55,11 @@ class DisruptionBudgets {
   // counted it already: then its eviction violates that one.
   bool AnyExhausted() const;
   bool Protect(const PodInfo& pod) const;
+
+  // A plan in the making evicts the pod, or does not after all: the budgets that select it count
+  // it. Spend() returns whether one does that did not before.
+  bool Spend(const PodInfo& pod);
+  void GiveBack(const PodInfo& pod);
 
  private:
   class Index;
