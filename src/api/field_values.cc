@@ -5,7 +5,6 @@
 #include <limits>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -97,6 +96,13 @@ const Row* Find(const Row (&rows)[size], absl::string_view message, absl::string
   return nullptr;
 }
 
+bool IsAmong(absl::string_view text, absl::string_view values) {
+  for (const absl::string_view value : absl::StrSplit(values, ' ')) {
+    if (value == text) return true;
+  }
+  return false;
+}
+
 bool HasDomain(absl::string_view name) { return absl::StrContains(name, '/'); }
 
 bool IsKubernetesOwn(absl::string_view name, ResourceOwner owner) {
@@ -128,10 +134,9 @@ const ResourceField* FindResourceField(absl::string_view message, absl::string_v
 }
 
 ValueMistake CheckValue(absl::string_view text, const FieldValues& field) {
-  if (text.empty()) return {};
+  if (text.empty() || IsAmong(text, field.values)) return {};
   const std::vector<std::string> values = absl::StrSplit(field.values, ' ');
-  if (absl::c_linear_search(values, text)) return {};
-  if (absl::c_linear_search(absl::StrSplit(field.not_read, ' '), text)) {
+  if (IsAmong(text, field.not_read)) {
     return {.is_refused = false,
             .message = absl::StrCat(Quoted(text), " is not read; it counts as none of ",
                                     absl::StrJoin(values, ", "))};
