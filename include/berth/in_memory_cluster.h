@@ -169,6 +169,8 @@ class InMemoryCluster final : public Cluster, public AttemptObserver {
   void Replace(StoredObject& stored, Object object, const StoredPodState& state)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Start(const Object& pod, const StoredPodState& state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ExpectDeletion(const Object& pod, const StoredPodState& state)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool Remove(Kind kind, absl::string_view key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void FinishPod(const Object& pod) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ChangePod(const Object& pod, absl::FunctionRef<void(api::Pod& own)> change)

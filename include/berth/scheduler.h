@@ -91,8 +91,9 @@ struct UnboundPod {
 struct PodGroupState {
   std::string group;  // "namespace/name"
   int min_member = 1;
-  int assigned = 0;                   // members with a node
-  int pending = 0;                    // members without one
+  // Each member is one of these: it has a node by its spec; has a place, and is held by Permit or
+  // being bound; has none.
+  int bound = 0, waiting_pods = 0, pending = 0;
   std::optional<WaitingFor> waiting;  // of those that are not bound yet; absent if all are
 };
 

@@ -168,6 +168,12 @@ void CapacityScheduling::AddNominatedPods(const PodInfo& pod, const Quota& quota
   });
 }
 
+absl::Span<const StateUse> CapacityScheduling::StateUses() const {
+  using Point = ExtensionPoint;
+  static constexpr StateUse kUses[] = {{Point::kPostFilter, Point::kPreFilter}};
+  return kUses;
+}
+
 Status CapacityScheduling::PreFilter(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                                      PreFilterResult& result) {
   ChargeMissedClaims();

@@ -16,6 +16,7 @@
 #include "berth/extensions/post_filter_events.h"
 #include "berth/extensions/queue_order.h"
 #include "berth/extensions/quota_report.h"
+#include "berth/extensions/state_use.h"
 #include "berth/extensions/waiting.h"
 #include "berth/framework/args.h"
 #include "berth/framework/enqueue.h"
@@ -42,6 +43,7 @@ class CapacityScheduling final : public Plugin,
                                  public PreFilterExtensions,
                                  public PostFilterPlugin,
                                  public ReservePlugin,
+                                 public StateUsePlugin,
                                  public AssignmentObserver,
                                  public EnqueueExtensions,
                                  public PostFilterEvents,
@@ -67,6 +69,7 @@ class CapacityScheduling final : public Plugin,
   }
 
   absl::string_view Name() const override { return kName; }
+  absl::Span<const StateUse> StateUses() const override;
 
   // Rejects a pod that would take its quota over its max, or all quotas together over the sum of
   // their mins.

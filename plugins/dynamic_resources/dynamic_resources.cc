@@ -80,6 +80,16 @@ Status DynamicResources::PreEnqueue(const PodInfo& pod) {
                     : Status::UnschedulableAndUnresolvable(std::string(found.message()));
 }
 
+absl::Span<const StateUse> DynamicResources::StateUses() const {
+  using Point = ExtensionPoint;
+  static constexpr StateUse kUses[] = {{Point::kFilter, Point::kPreFilter},
+                                       {Point::kPostFilter, Point::kPreFilter},
+                                       {Point::kScore, Point::kPreFilter},
+                                       {Point::kReserve, Point::kPreFilter},
+                                       {Point::kPreBind, Point::kPreFilter}};
+  return kUses;
+}
+
 Status DynamicResources::PreFilter(CycleState& state, const PodInfo& pod, const NodeTable&,
                                    PreFilterResult&) {
   state.Delete(kClaimsState);

@@ -16,6 +16,7 @@
 #include "berth/devices/extended_resource_classes.h"
 #include "berth/extensions/explain.h"
 #include "berth/extensions/post_filter_bound.h"
+#include "berth/extensions/state_use.h"
 #include "berth/extensions/waiting.h"
 #include "berth/framework/args.h"
 #include "berth/framework/bind.h"
@@ -62,6 +63,7 @@ class DynamicResources final : public Plugin,
                                public SignPlugin,
                                public NodeChangeSource,
                                public ExplainPlugin,
+                               public StateUsePlugin,
                                public ExplainsWaitingAs<WaitingReason::kDevices> {
  public:
   static constexpr absl::string_view kName = "DynamicResources";
@@ -69,6 +71,7 @@ class DynamicResources final : public Plugin,
   explicit DynamicResources(Handle& handle, const DynamicResourcesArgs& args = {});
 
   absl::string_view Name() const override { return kName; }
+  absl::Span<const StateUse> StateUses() const override;
   Status PreEnqueue(const PodInfo& pod) override;
   Status PreFilter(CycleState& state, const PodInfo& pod, const NodeTable&,
                    PreFilterResult&) override;

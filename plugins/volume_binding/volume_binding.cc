@@ -67,6 +67,14 @@ const api::CSINode* VolumeBinding::CsiNode(const NodeInfo& node) const {
   return handle_.objects().Find<api::CSINode>("", node.name().view());
 }
 
+absl::Span<const StateUse> VolumeBinding::StateUses() const {
+  using Point = ExtensionPoint;
+  static constexpr StateUse kUses[] = {{Point::kFilter, Point::kPreFilter},
+                                       {Point::kReserve, Point::kPreFilter},
+                                       {Point::kPreBind, Point::kPreFilter}};
+  return kUses;
+}
+
 Status VolumeBinding::PreFilter(CycleState& state, const PodInfo& pod, const NodeTable&,
                                 PreFilterResult&) {
   state.Delete(kState);

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "berth/extensions/state_use.h"
 #include "berth/extensions/waiting.h"
 #include "berth/framework/args.h"
 #include "berth/framework/bind.h"
@@ -45,6 +46,7 @@ class VolumeBinding final : public Plugin,
                             public PreBindPlugin,
                             public EnqueueExtensions,
                             public SignPlugin,
+                            public StateUsePlugin,
                             public ExplainsWaitingAs<WaitingReason::kVolumes> {
  public:
   static constexpr absl::string_view kName = "VolumeBinding";
@@ -53,6 +55,7 @@ class VolumeBinding final : public Plugin,
       : handle_(handle), bind_timeout_(absl::Seconds(args.bind_timeout_seconds)) {}
 
   absl::string_view Name() const override { return kName; }
+  absl::Span<const StateUse> StateUses() const override;
   Status PreFilter(CycleState& state, const PodInfo& pod, const NodeTable&,
                    PreFilterResult&) override;
   Status Filter(const CycleState& state, const PodInfo&, const NodeInfo& node) const override;

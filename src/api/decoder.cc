@@ -10,6 +10,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "api/duplicate_keys.h"
 #include "api/field_error.h"
 #include "api/json.h"
@@ -91,6 +92,11 @@ class Decoder {
   }
 
  private:
+  bool IsManifest() const {
+    return options_.unknown_fields == UnknownFields::kWarnOfMistakes ||
+           options_.unknown_fields == UnknownFields::kWarn;
+  }
+
   void WriteMessage(Value value, const MessagePlan& plan, const Path* path) {
     ForEachDuplicateKey(value, [&](const Value::Item& item, SourceLocation first) {
       const Path here{path, item.key};
@@ -98,9 +104,7 @@ class Decoder {
     });
     for (const Value::Item& item : value.items()) {
       const FieldPlan* field = plan.Find(item.key);
-      if (field == nullptr && options_.unknown_fields == UnknownFields::kWarnOfMistakes) {
-        WarnOfMistake(item, plan, path);
-      }
+      if (field == nullptr && IsManifest()) WarnOfMistake(item, plan, path);
       const Path here{path, item.key};
       if (field == nullptr && options_.unknown_fields == UnknownFields::kReport) {
         Report(item.where, &here, "unknown field");
@@ -120,11 +124,18 @@ class Decoder {
     const bool is_type_meta = path == nullptr && (item.key == "apiVersion" || item.key == "kind");
     const auto is_known = [&](const std::string& name) { return name == item.key || name == "*"; };
     if (is_type_meta || absl::c_any_of(plan.api_names, is_known)) return;
+    constexpr size_t kFew = 8;
     std::string advice = DidYouMean(item.key, plan.api_names);
     if (const absl::string_view home = HomeOf(item.key); advice.empty() && !home.empty()) {
       advice = absl::StrCat(" here; it belongs to ", home);
     }
-    if (advice.empty()) return;
+    if (advice.empty() && options_.unknown_fields == UnknownFields::kWarnOfMistakes) return;
+    if (advice.empty()) {
+      advice = "; it is left out, as an API server does";
+      if (!plan.api_names.empty() && plan.api_names.size() <= kFew) {
+        absl::StrAppend(&advice, "; the fields here are ", absl::StrJoin(plan.api_names, ", "));
+      }
+    }
     const Path here{path, item.key};
     problems_.AddWarning(item.where, options_.subject,
                          absl::StrCat(PathText(&here), ": unknown field", advice));
@@ -163,6 +174,8 @@ class Decoder {
     });
     for (const Value::Item& item : value.items()) {
       const Path here{path, item.key, -1, true};
+      if (field.resources != nullptr && ChecksValues())
+        CheckResource(item, *field.resources, &here);
       const size_t begin = out_.Begin(field.tag);
       out_.StringField(kMapKeyTag, item.key);
       if (!item.value.IsNull()) {
@@ -178,6 +191,9 @@ class Decoder {
     switch (field.form) {
       case ValueForm::kString:
         if (!value.IsString()) return ReportKind(value, path, "a string");
+        if (field.values != nullptr && ChecksValues()) {
+          ReportMistake(value.where(), path, CheckValue(value.text(), *field.values));
+        }
         return out_.StringField(tag, value.text());
       case ValueForm::kInt32:
         return WriteInteger(value, tag, std::numeric_limits<int32_t>::min(),
@@ -210,6 +226,24 @@ class Decoder {
     WriteMessage(value, *field.message, path);
     if (field.form == ValueForm::kLabelSelector) CheckLabelSelector(value, begin, path);
     out_.End(begin);
+  }
+
+  // A cluster checked what it stores, by the rules of its own version.
+  bool ChecksValues() const { return options_.unknown_fields != UnknownFields::kIgnore; }
+
+  void CheckResource(const Value::Item& item, const ResourceField& field, const Path* path) {
+    ReportMistake(item.where, path, CheckResourceName(item.key, field.owner));
+    if (item.value.IsString() || item.value.IsNumber()) {
+      const absl::string_view amount = absl::StripAsciiWhitespace(item.value.text());
+      ReportMistake(item.value.where(), path, {.message = CheckResourceAmount(item.key, amount)});
+    }
+  }
+
+  void ReportMistake(SourceLocation where, const Path* path, const ValueMistake& mistake) {
+    if (mistake.message.empty()) return;
+    if (mistake.is_refused) return Report(where, path, mistake.message);
+    problems_.AddWarning(where, options_.subject,
+                         absl::StrCat(PathText(path), ": ", mistake.message));
   }
 
   void WriteInteger(Value value, uint32_t tag, int64_t min, int64_t max, const Path* path) {

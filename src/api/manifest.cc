@@ -125,7 +125,7 @@ class ManifestReader {
       DecodeObject(value, *kind);
     } else if (api_version == "node.k8s.io/v1" && kind_name == "RuntimeClass") {
       api::RuntimeClass runtime_class;
-      const DecodeOptions options{.unknown_fields = UnknownFields::kWarnOfMistakes,
+      const DecodeOptions options{.unknown_fields = UnknownFieldsOf(value),
                                   .subject = SubjectOf(value, kind_name)};
       Problems problems;
       if (DecodeMessage(value, options, runtime_class, problems)) admission_.Learn(runtime_class);
@@ -211,8 +211,16 @@ class ManifestReader {
     }
   }
 
+  // An API server that stored an object has pruned what it did not know.
+  static UnknownFields UnknownFieldsOf(Value value) {
+    const Value metadata = value.Find("metadata");
+    const bool is_stored = !Text(metadata.Find("uid"), "").empty() ||
+                           !Text(metadata.Find("resourceVersion"), "").empty();
+    return is_stored ? UnknownFields::kWarnOfMistakes : UnknownFields::kWarn;
+  }
+
   void DecodeObject(Value value, Kind kind) {
-    DecodeOptions options{.unknown_fields = UnknownFields::kWarnOfMistakes};
+    const DecodeOptions options{.unknown_fields = UnknownFieldsOf(value)};
     // The subject is for problems only, and costs as much as a small object.
     Problems problems;
     std::shared_ptr<google::protobuf::Message> message = NewMessage(kind);

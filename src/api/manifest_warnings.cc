@@ -57,6 +57,16 @@ GroupMark::Place FieldsOf(ManifestWarnings::Marked what) {
   return GroupMark::Place::kPodField;
 }
 
+// "the label a or the annotation b": the marks of one scheduler that are read.
+std::string NamesOfGang(absl::string_view whose) {
+  std::string names;
+  for (const GroupMark& mark : GroupMarks()) {
+    if (!mark.names_group || mark.reader.empty() || mark.whose != whose) continue;
+    absl::StrAppend(&names, names.empty() ? "" : " or ", Describe(mark));
+  }
+  return names;
+}
+
 }  // namespace
 
 void ManifestWarnings::Add(Problem warning) {
@@ -179,8 +189,15 @@ void ManifestWarnings::CheckMap(Value map, GroupMark::Place place, absl::string_
   const bool has_keys = place == GroupMark::Place::kLabel || place == GroupMark::Place::kAnnotation;
   for (const Value::Item& item : map.items()) {
     const GroupMark* mark = FindGroupMark(place, item.key);
-    if (mark == nullptr || !mark->reader.empty() || item.value.IsNull()) continue;
+    if (mark == nullptr || item.value.IsNull()) continue;
+    if (!mark->reader.empty() && (mark->names_group || is_grouped)) continue;
     const bool alone = mark->names_group && !is_grouped;
+    const std::string of_no_gang =
+        mark->reader.empty() ? "; it is left out"
+                             : absl::StrCat(
+                                   ", but nothing names its gang: the pod is placed on its "
+                                   "own; name the gang with ",
+                                   NamesOfGang(mark->whose));
     Add({.where = item.where,
          .subject = subject(),
          .message = absl::StrCat(
@@ -188,7 +205,7 @@ void ManifestWarnings::CheckMap(Value map, GroupMark::Place place, absl::string_
              has_keys ? absl::StrCat("[", Quoted(item.key), "]") : absl::StrCat(".", item.key),
              alone ? " names a gang for " : " says more about a gang for ", mark->whose,
              alone ? absl::StrCat(" and is not read: the pod is placed on its own; ", GroupAdvice())
-                   : "; it is left out"),
+                   : of_no_gang),
          .severity = Severity::kWarning});
   }
 }

@@ -63,6 +63,8 @@ class PlanTable {
       entry->map = field->is_map();
       entry->repeated = field->is_repeated() && !field->is_map();
       entry->wrapper_tag = wrapper_tag;
+      entry->values = FindFieldValues(descriptor->name(), entry->name);
+      entry->resources = FindResourceField(descriptor->name(), entry->name);
       const FieldDescriptor* value = field;
       if (field->is_map()) {
         value = field->message_type()->map_value();

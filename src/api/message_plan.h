@@ -13,6 +13,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
+#include "api/field_values.h"
 
 namespace berth {
 
@@ -45,6 +46,8 @@ struct FieldPlan {
   const MessagePlan* message = nullptr;  // for kMessage and kLabelSelector
   uint32_t map_value_tag = 0;            // of the value in a map's entry
   uint32_t wrapper_tag = 0;              // of the inlined message that the field is in; 0: none
+  const FieldValues* values = nullptr;   // what the API takes; null: any text
+  const ResourceField* resources = nullptr;  // of a map of resources; null: any keys
 };
 
 struct MessagePlan {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace berth {
@@ -36,6 +37,20 @@ size_t EditDistance(absl::string_view a, absl::string_view b) {
   return previous[b.size()];
 }
 
+// Somebody may have stopped in the middle of a long name.
+const std::string* TheOneThatBeginsWith(absl::string_view lower,
+                                        absl::Span<const std::string> known) {
+  constexpr size_t kShortestBeginning = 4;
+  if (lower.size() < kShortestBeginning) return nullptr;
+  const std::string* found = nullptr;
+  for (const std::string& candidate : known) {
+    if (!absl::StartsWithIgnoreCase(candidate, lower)) continue;
+    if (found != nullptr) return nullptr;
+    found = &candidate;
+  }
+  return found;
+}
+
 }  // namespace
 
 std::string DidYouMean(absl::string_view word, absl::Span<const std::string> known) {
@@ -53,6 +68,7 @@ std::string DidYouMean(absl::string_view word, absl::Span<const std::string> kno
       nearest_distance = distance;
     }
   }
+  if (nearest == nullptr) nearest = TheOneThatBeginsWith(lower, known);
   if (nearest == nullptr) return "";
   return absl::StrCat("; did you mean \"", *nearest, "\"?");
 }

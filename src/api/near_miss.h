@@ -10,8 +10,8 @@
 
 namespace berth {
 
-// `; did you mean "Score"?` for the word of `known` that is nearest to `word`, case aside; empty if
-// none is near. The first of equally near words.
+// `; did you mean "Score"?` for the word of `known` that is nearest to `word`, case aside, or for
+// the only one that begins with it; empty if there is none. The first of equally near words.
 std::string DidYouMean(absl::string_view word, absl::Span<const std::string> known);
 
 }  // namespace berth

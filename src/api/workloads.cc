@@ -50,7 +50,7 @@ std::string Subject(const Workload& workload) {
 // Whether the fields that are not the template's are good. Those of kinds in BERTH_KINDS are read
 // where objects are.
 bool CheckFields(Value value, const Workload& workload, Problems& problems) {
-  const DecodeOptions options{.unknown_fields = UnknownFields::kWarnOfMistakes,
+  const DecodeOptions options{.unknown_fields = UnknownFields::kWarn,
                               .subject = Subject(workload)};
   const auto is_good = [&](auto message) {
     return DecodeMessage(value, options, message, problems);
@@ -99,7 +99,7 @@ class Maker {
  private:
   bool Decode(Value value, absl::string_view path, google::protobuf::Message& message) {
     return DecodeMessage(value,
-                         {.unknown_fields = UnknownFields::kWarnOfMistakes,
+                         {.unknown_fields = UnknownFields::kWarn,
                           .subject = Subject(workload_),
                           .field_path = std::string(path)},
                          message, problems_);

@@ -304,7 +304,9 @@ std::string Verdict(const PodExplanation& pod, const GroupExplanation* group) {
   if (group != nullptr && !group->starts) {
     const std::string verdict = Styled(Style::kBad, group->message);
     if (group->plans.contains(pod.pod)) {
-      return absl::StrCat(verdict, "; ", OneLine(WouldMakeRoom(group->plans.at(pod.pod))));
+      const PostFilterResult& plan = group->plans.at(pod.pod);
+      return absl::StrCat(verdict, ", this pod on ",
+                          OneLine(plan.nominated_node.value_or("no node")));
     }
     // Where it would go on its own says nothing: it is not scheduled on its own.
     return pod.nodes.empty() || !pod.best_nodes.empty()

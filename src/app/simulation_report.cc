@@ -238,7 +238,8 @@ std::string SimulationReport::ToJson() const {
   json.EndArray().Key("groups").BeginArray();
   for (const PodGroupState& group : groups_) {
     json.BeginObject().Key("group").String(group.group).Key("minMember").Int(group.min_member);
-    json.Key("bound").Int(group.assigned).Key("pending").Int(group.pending);
+    json.Key("bound").Int(group.bound).Key("waitingPods").Int(group.waiting_pods);
+    json.Key("pending").Int(group.pending);
     WriteWaiting(group.waiting, json);
     json.EndObject();
   }
@@ -290,9 +291,9 @@ std::string SimulationReport::ToTable(Rows rows) const {
     int64_t whole = 0;
     int64_t part = 0;
     for (const PodGroupState& group : groups_) {
-      if (group.assigned >= group.min_member) {
+      if (group.bound >= group.min_member) {
         ++whole;
-      } else if (group.assigned > 0) {
+      } else if (group.bound > 0) {
         ++part;
       }
     }
@@ -420,12 +421,12 @@ std::string SimulationReport::GroupTable(Rows rows) const {
     if (group.waiting.has_value()) waiting.push_back(&group);
   }
   if (waiting.empty()) return "";
-  TextTable table({"GROUP", "BOUND", "PENDING", "REASON", "WAITING FOR"});
+  TextTable table({"GROUP", "BOUND", "WAITING", "PENDING", "REASON", "WAITING FOR"});
   const size_t shown = Shown(waiting.size(), kReasonsShown, rows);
   for (size_t i = 0; i < shown; ++i) {
     const PodGroupState& group = *waiting[i];
-    table.AddRow({group.group, Thousands(group.assigned), Thousands(group.pending),
-                  std::string(WaitingReasonName(group.waiting->reason)),
+    table.AddRow({group.group, Thousands(group.bound), Thousands(group.waiting_pods),
+                  Thousands(group.pending), std::string(WaitingReasonName(group.waiting->reason)),
                   Shortened(group.waiting->ToString())});
   }
   return absl::StrCat(table.ToString(), Rest(waiting.size(), shown, "groups"));

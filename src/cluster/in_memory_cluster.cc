@@ -89,6 +89,7 @@ void InMemoryCluster::Put(Object object, const StoredPodState& state) {
   const auto [stored, is_new] = objects_->FindOrAdd(object, state);
   if (!is_new) return Replace(*stored, std::move(object), state);
   if (state.on_node) Start(object, state);
+  if (state.leaving) ExpectDeletion(object, state);
   Announce(Incident::What::kCreated, std::move(object));
 }
 
@@ -96,12 +97,14 @@ void InMemoryCluster::Replace(StoredObject& stored, Object object, const StoredP
   const bool recreated =
       stored.object.identity() != object.identity() && stored.object.uid() != object.uid();
   const bool was_on_node = stored.pod.on_node && !recreated;
+  const bool was_expected = stored.pod.leaving && was_on_node;
   Object last = std::exchange(stored.object, object);
   stored.pod = state;
   if (recreated) {
     Announce(Incident::What::kDeleted, std::move(last));
   }
   if (state.on_node && !was_on_node) Start(object, state);
+  if (state.leaving && !was_expected) ExpectDeletion(object, state);
   Announce(recreated ? Incident::What::kCreated : Incident::What::kChanged, std::move(object));
 }
 
@@ -109,6 +112,15 @@ void InMemoryCluster::Replace(StoredObject& stored, Object object, const StoredP
 void InMemoryCluster::Start(const Object& pod, const StoredPodState& state) {
   if (state.ended || state.run_time == absl::InfiniteDuration()) return;
   ends_.emplace(clock_.Now() + state.run_time, End{pod.identity(), End::Kind::kFinished});
+}
+
+// A pod on a node is gone when its grace period is over: at metadata.deletionTimestamp, or at once
+// if that has passed. One without a node leaves when its finalizers are gone, which nobody here
+// removes.
+void InMemoryCluster::ExpectDeletion(const Object& pod, const StoredPodState& state) {
+  if (!state.on_node) return;
+  ends_.emplace(std::max(clock_.Now(), state.deletion_time),
+                End{pod.identity(), End::Kind::kDeleted});
 }
 
 bool InMemoryCluster::Remove(Kind kind, absl::string_view key) {
@@ -214,7 +226,6 @@ void InMemoryCluster::StartDeletion(const Object& pod,
     return;
   }
   const absl::Time due = clock_.Now() + absl::Seconds(grace);
-  ends_.emplace(due, End{pod.identity(), End::Kind::kDeleted});
   ChangePod(pod, [&](api::Pod& changed) {
     SetTime(due, changed.mutable_metadata()->mutable_deletion_timestamp());
     changed.mutable_metadata()->set_deletion_grace_period_seconds(grace);

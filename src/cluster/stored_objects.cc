@@ -11,6 +11,7 @@
 #include "berth/api/meta_v1.pb.h"
 #include "berth/api/pod_status.h"
 #include "berth/api/run_time.h"
+#include "berth/api/time.h"
 #include "cluster/object_parts.h"
 
 namespace berth {
@@ -31,6 +32,7 @@ StoredPodState::StoredPodState(const api::Pod& pod)
     : on_node(!pod.spec().node_name().empty()),
       leaving(pod.metadata().has_deletion_timestamp()),
       ended(HasEnded(pod.status())),
+      deletion_time(leaving ? ToTime(pod.metadata().deletion_timestamp()) : absl::InfiniteFuture()),
       run_time(RunTime(pod)) {}
 
 StoredObject* StoredObjects::FindPod(const Identity& pod) {

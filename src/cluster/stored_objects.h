@@ -26,6 +26,7 @@ struct StoredPodState {
   StoredPodState() = default;
 
   bool on_node = false, leaving = false, ended = false;
+  absl::Time deletion_time = absl::InfiniteFuture();  // if it is leaving
   // Once it is on a node; from its annotation "simulation.berth/run-time".
   absl::Duration run_time = absl::InfiniteDuration();
 };

@@ -3,9 +3,13 @@
 #include "engine/explainer.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "berth/scheduler.h"
 #include "engine/rejection_reasons.h"
 #include "evaluation/diagnosis.h"
@@ -35,6 +39,32 @@ std::string NameOf(GroupAnswer answer) {
 void SortByName(std::vector<NodeExplanation>& nodes) {
   std::sort(nodes.begin(), nodes.end(),
             [](const NodeExplanation& a, const NodeExplanation& b) { return a.name < b.name; });
+}
+
+// "2 pods were evicted (default/a, default/b)"; of many pods only the first are named.
+std::string ManyWere(std::vector<std::string> pods, absl::string_view what) {
+  constexpr size_t kMostNamed = 5;
+  std::sort(pods.begin(), pods.end());
+  const size_t count = pods.size();
+  pods.resize(std::min(count, kMostNamed));
+  return absl::StrCat(
+      count, count == 1 ? " pod were " : " pods were ", what, " (", absl::StrJoin(pods, ", "),
+      count > kMostNamed ? absl::StrCat(" and ", count - kMostNamed, " more") : "", ")");
+}
+
+// "; it would start if 1 pod were evicted (default/a)" for a group that others make room for.
+std::string WhatWouldHelp(const AttemptResult& result) {
+  if (result.answer != GroupAnswer::kPlan) return "";
+  std::vector<std::string> evicted, moved;
+  for (const AttemptResult::Plan& plan : result.plans) {
+    std::vector<std::string>& pods = plan.move_to.empty() ? evicted : moved;
+    for (const auto& victim : plan.result.victims) pods.push_back(victim->key());
+  }
+  std::vector<std::string> changes;
+  if (!evicted.empty()) changes.push_back(ManyWere(std::move(evicted), "evicted"));
+  if (!moved.empty()) changes.push_back(ManyWere(std::move(moved), "moved to other nodes"));
+  if (changes.empty()) return "";
+  return absl::StrCat("; it would start if ", absl::StrJoin(changes, " and "));
 }
 
 }  // namespace
@@ -168,7 +198,13 @@ std::optional<GroupExplanation> Explainer::ExplainGroup(const PodInfo& pod) {
   }
   entry_scheduler_->RollBack(result);
   if (!result.minimum_reached) {
+    // The finding says what is done about it; here nothing is done.
+    const std::string would_help = WhatWouldHelp(result);
+    if (!would_help.empty()) result.finding.clear();
     explanation.message = WhyGroupFailed(request, members, result).message();
+    if (!would_help.empty()) {
+      explanation.message = absl::StrCat(absl::StripSuffix(explanation.message, "."), would_help);
+    }
   }
   reservations_->Release();
   return explanation;

@@ -133,12 +133,13 @@ std::vector<PodGroupState> UnboundReport::Groups() const {
     const Framework* framework = profiles_.Find(group->members().front().pod->scheduler_name());
     const std::optional<GroupSpec> spec = framework->plugins().group->Spec(group->name());
     if (!spec.has_value()) continue;
-    const int assigned = group->assigned_count();
     PodGroupState& state = list.emplace_back();
     state.group = std::string(group->name());
     state.min_member = spec->min_member;
-    state.assigned = assigned;
-    state.pending = static_cast<int>(group->members().size()) - assigned;
+    const MemberCounts& counts = group->counts();
+    state.bound = counts.bound;
+    state.waiting_pods = counts.assigned - counts.bound;
+    state.pending = counts.members - counts.assigned;
     if (const auto why = waiting.find(group->name()); why != waiting.end()) {
       state.waiting = why->second;
     }

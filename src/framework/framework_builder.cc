@@ -269,26 +269,38 @@ SourceLocation FrameworkBuilder::WhereOmitted(int index, ExtensionPoint point) c
   return plugins_->instances[index].where;
 }
 
-// A plugin that is enabled at one point of a pair only may read state that was never written.
+// A plugin that is enabled at one point of a pair only may read state that was never written. Which
+// pairs it has it says itself (StateUsePlugin), or it is taken to have the usual ones.
 void FrameworkBuilder::WarnOfUnwrittenState() {
-  constexpr struct {
-    ExtensionPoint writer, reader;
-  } kPairs[] = {{ExtensionPoint::kPreFilter, ExtensionPoint::kFilter},
-                {ExtensionPoint::kPreScore, ExtensionPoint::kScore}};
-  for (const auto& [writer, reader] : kPairs) {
-    for (int index = 0; index < plugins_->count(); ++index) {
-      if (!plugins_->IsEnabled(index, reader) || plugins_->IsEnabled(index, writer) ||
-          !plugins_->Implements(index, writer)) {
-        continue;
-      }
-      problems_.AddWarning(
-          WhereOmitted(index, writer), profile_.Title(),
-          absl::StrCat("plugins: plugin \"", Name(index), "\" is enabled at ",
-                       ExtensionPointField(reader), " but not at ", ExtensionPointField(writer),
-                       "; if it reads at ", ExtensionPointField(reader), " what it writes at ",
-                       ExtensionPointField(writer), ", every pod fails: enable it at both"));
+  constexpr StateUse kUsual[] = {{ExtensionPoint::kFilter, ExtensionPoint::kPreFilter},
+                                 {ExtensionPoint::kScore, ExtensionPoint::kPreScore}};
+  for (int index = 0; index < plugins_->count(); ++index) {
+    const auto* const says = plugins_->As<const StateUsePlugin>(index);
+    if (says == nullptr) {
+      for (const StateUse& use : kUsual) WarnOfUnwrittenState(index, use, "if it reads", "");
+      continue;
     }
+    plugins_->calls.GuardedVoid("StateUses", plugins_->instances[index].name, [&] {
+      for (const StateUse& use : says->StateUses()) {
+        WarnOfUnwrittenState(index, use, "it reads", " and finds nothing there");
+      }
+    });
   }
+}
+
+void FrameworkBuilder::WarnOfUnwrittenState(int index, const StateUse& use, absl::string_view reads,
+                                            absl::string_view finds) {
+  if (!plugins_->IsEnabled(index, use.reader) || plugins_->IsEnabled(index, use.writer) ||
+      !plugins_->Implements(index, use.writer)) {
+    return;
+  }
+  const absl::string_view reader = ExtensionPointField(use.reader);
+  const absl::string_view writer = ExtensionPointField(use.writer);
+  problems_.AddWarning(
+      WhereOmitted(index, use.writer), profile_.Title(),
+      absl::StrCat("plugins: plugin \"", Name(index), "\" is enabled at ", reader, " but not at ",
+                   writer, "; ", reads, " at ", reader, " what it writes at ", writer,
+                   finds.empty() ? ", every pod fails" : finds, ": enable it at both"));
 }
 
 void FrameworkBuilder::GuardQueueSort() {

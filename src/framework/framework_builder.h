@@ -13,6 +13,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "berth/extensions/state_use.h"
 #include "framework/profile_plugins.h"
 
 namespace berth {
@@ -51,6 +52,8 @@ class FrameworkBuilder {
   void CheckQueueSortAndBind();
   SourceLocation WhereOmitted(int index, ExtensionPoint point) const;
   void WarnOfUnwrittenState();
+  void WarnOfUnwrittenState(int index, const StateUse& use, absl::string_view reads,
+                            absl::string_view finds);
   void GuardQueueSort();
 
   absl::string_view Name(int index) const { return plugins_->instances[index].name.view(); }

@@ -283,7 +283,14 @@ TEST(GroupMarkWarnings, EveryMarkThatNoPluginReadsIsReported) {
       }
     }
     const auto warnings = WarningsOf(text);
-    if (!mark.reader.empty()) {
+    const bool of_pod =
+        mark.place == GroupMark::Place::kLabel || mark.place == GroupMark::Place::kAnnotation;
+    if (!mark.reader.empty() && !mark.names_group && of_pod) {
+      EXPECT_THAT(warnings, ElementsAre(testing::AllOf(
+                                StartsWith("f:1:"), HasSubstr("but nothing names its gang: the pod "
+                                                              "is placed on its own"))))
+          << mark.name;
+    } else if (!mark.reader.empty()) {
       EXPECT_THAT(warnings, IsEmpty()) << mark.name;
     } else if (mark.names_group) {
       EXPECT_THAT(warnings, ElementsAre(testing::AllOf(StartsWith("f:1:"),
@@ -306,6 +313,27 @@ TEST(GroupMarkWarnings, WithAMarkThatIsReadTheOthersAreLeftOut) {
               ElementsAre("f:7:5: warning: Pod default/p: "
                           "metadata.annotations[\"yunikorn.apache.org/task-group-name\"] says "
                           "more about a gang for YuniKorn; it is left out"));
+}
+
+TEST(GroupMarkWarnings, AMinimumOfNoGang) {
+  EXPECT_THAT(
+      WarningsOf("apiVersion: v1\n"
+                 "kind: Pod\n"
+                 "metadata:\n"
+                 "  name: p\n"
+                 "  labels: {pod-group.scheduling.sigs.k8s.io/min-available: '2'}\n"),
+      ElementsAre("f:5:12: warning: Pod default/p: "
+                  "metadata.labels[\"pod-group.scheduling.sigs.k8s.io/min-available\"] says "
+                  "more about a gang for the first Coscheduling, but nothing names its "
+                  "gang: the pod is placed on its own; name the gang with the label "
+                  "pod-group.scheduling.sigs.k8s.io/name"));
+  EXPECT_THAT(WarningsOf("apiVersion: v1\n"
+                         "kind: Pod\n"
+                         "metadata:\n"
+                         "  name: p\n"
+                         "  labels: {pod-group.scheduling.sigs.k8s.io/min-available: '2', "
+                         "pod-group.scheduling.sigs.k8s.io/name: g}\n"),
+              IsEmpty());
 }
 
 TEST(GroupMarkWarnings, AWorkloadOfALaterVersionIsATemplate) {

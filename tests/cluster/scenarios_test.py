@@ -39,7 +39,6 @@ STEPS = {"at": TIME, "runTime": TIME, "failNode": TIME, "restoreNode": TIME, "lo
 # Not visible from outside, or in an order that a server does not keep.
 UNSEEN = {"attempts", "bindings", "devices", "refusedBindings", "counters", "waitingFor"}
 LEFT_OUT = {
-    "spread_action_unknown": "has what no server takes",
     "koordinator_label": "has what no server takes",  # a kind of another group, and only a label of it
     # Two preemptors one right after the other read the same status: kube-scheduler spends a disruption twice then too.
     "disruption_budget_is_spent": "takes the controller of budgets to be as fast as the scheduler",

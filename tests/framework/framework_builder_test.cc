@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "absl/strings/str_join.h"
+#include "berth/extensions/state_use.h"
 #include "berth/testing/objects.h"
 #include "gmock/gmock.h"
 #include "tests/framework/framework_fakes.h"
@@ -286,6 +287,31 @@ TEST_F(FrameworkBuildTest, StateThatNoPluginWritesIsAWarning) {
     EXPECT_NE(TryBuild(MakeProfile(c.profile), problems), nullptr);
     EXPECT_THAT(ProblemsOf(c.profile), ::testing::ElementsAreArray(c.want));
   }
+}
+
+// Says at which points it reads what its PreFilter writes; not at Filter.
+struct FakeStateUse : StateUsePlugin {
+  absl::Span<const StateUse> StateUses() const override {
+    static constexpr StateUse kUses[] = {{ExtensionPoint::kScore, ExtensionPoint::kPreFilter},
+                                         {ExtensionPoint::kReserve, ExtensionPoint::kPreFilter}};
+    return kUses;
+  }
+};
+
+TEST_F(FrameworkBuildTest, StateThatAPluginSaysItReads) {
+  Add<FakePreFilter, FakeFilter, FakePreScore, FakeScore, FakeReserve, FakeStateUse>("A");
+  const auto warning = [](int line, absl::string_view reader) {
+    return absl::StrCat(line, ": plugins: plugin \"A\" is enabled at ", reader,
+                        " but not at preFilter; it reads at ", reader,
+                        " what it writes at preFilter and finds nothing there: enable it at both");
+  };
+  EXPECT_THAT(ProblemsOf("multiPoint: A"), ElementsAre());
+  EXPECT_THAT(ProblemsOf("filter: A"), ElementsAre());
+  EXPECT_THAT(ProblemsOf("preFilter: A; score: A; reserve: A"), ElementsAre());
+  EXPECT_THAT(ProblemsOf("score: A"), ElementsAre(warning(1, "score")));
+  EXPECT_THAT(ProblemsOf("reserve: A"), ElementsAre(warning(1, "reserve")));
+  EXPECT_THAT(ProblemsOf("multiPoint: A; preFilter: -A"),
+              ElementsAre(warning(2, "score"), warning(2, "reserve")));
 }
 
 struct NeedyArgs {

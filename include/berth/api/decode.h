@@ -17,13 +17,15 @@ class Message;
 namespace berth {
 
 // What to do about a field that the message does not have. Objects of a cluster are read leniently,
-// manifests with a warning where a field is probably misspelt or misplaced, configuration strictly.
-// A key that appears twice is an error in all, as it is to an API server.
+// manifests with a warning, configuration strictly. A key that appears twice is an error in all, as
+// it is to an API server. In all but the first, texts that are none of an enumeration's and names
+// of resources that an API server refuses are errors.
 //
-// Probably: the API has no such field there, and either has one whose name is near, or has that
-// name among a pod's or container's fields. So neither fields that no scheduler reads, nor those of
-// a later version or of somebody's own, give false alarms.
-enum class UnknownFields : uint8_t { kIgnore, kWarnOfMistakes, kReport };
+// kWarn: of fields that the API does not have there; those that no scheduler reads are known.
+// kWarnOfMistakes, for what an API server has stored: it knew every field, so one that is unknown
+// here is of a later version, or somebody's own. Only those are warned of whose name is near one of
+// the API's, or is that of a field of pods or containers.
+enum class UnknownFields : uint8_t { kIgnore, kWarnOfMistakes, kWarn, kReport };
 
 struct DecodeOptions {
   UnknownFields unknown_fields = UnknownFields::kIgnore;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Permit with several plugins and timers, and what can happen to a pod that waits.
 #include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
+#include "tests/engine/gang_cluster.h"
 #include "tests/engine/scripted_plugin.h"
 #include "tests/engine/world.h"
 
@@ -227,6 +229,36 @@ TEST_F(Permit, PodsToActivateAreTriedWhenTheCycleOrTheBindingSucceeds) {
   world_.Run();
   EXPECT_EQ(world_.NodeOf("binder"), "n0");
   EXPECT_EQ(world_.NodeOf("sleeper"), "n0");
+}
+
+TEST(PermitOfAGroup, WhatWaitsIsNotBound) {
+  ScriptedPlugins plugins({"A"});
+  const LoadedConfiguration loaded = ParseConfiguration(R"(
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- plugins:
+    multiPoint: {enabled: [{name: Coscheduling}, {name: A}], disabled: [{name: PrioritySort}]}
+)",
+                                                        "f", plugins.registry());
+  ASSERT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
+  World world(loaded.configuration, plugins.registry());
+  plugins["A"].permit = WaitFor(absl::Seconds(60));
+  world.Set(CpuNode("n0", "3").Object());
+  world.Set(MakeGroup("g", 3));
+  for (const char* name : {"a", "b", "c", "d"}) {
+    world.Set(CpuPod(name, "1").Label("scheduling.x-k8s.io/pod-group", "g").Object());
+  }
+  world.Run();
+  const auto counts = [&] {
+    const std::vector<PodGroupState> groups = world.scheduler->PodGroups();
+    EXPECT_EQ(groups.size(), 1u);
+    return std::vector<int>{groups[0].bound, groups[0].waiting_pods, groups[0].pending};
+  };
+  EXPECT_THAT(counts(), ElementsAre(0, 3, 1));
+  plugins["A"].handle->ForEachWaitingPod([](WaitingPod& waiting) { waiting.Allow("A"); });
+  world.Run();
+  EXPECT_THAT(counts(), ElementsAre(3, 0, 1));
 }
 
 }  // namespace

@@ -840,6 +840,13 @@ TEST(DynamicResourcesTest, DevicesStandForExtendedResources) {
   EXPECT_TRUE(RunFilter(*world.plugin, PodWithGpus("2", "q"), world.handle.nodes().node(1)).ok());
 }
 
+// No API server lets such a pod through.
+TEST(DynamicResourcesTest, AnAmountThatIsNotWholeIsSaid) {
+  World world(kGpuClass, SliceOf("n1", 2), kExtended);
+  EXPECT_THAT(std::string(world.PreFilter(PodWithGpus("1100m")).message()),
+              testing::HasSubstr("vendor.com/gpu: Invalid value: \"1100m\": must be an integer"));
+}
+
 TEST(DynamicResourcesTest, WithoutTheGateExtendedResourcesAreNoClaims) {
   World world(kGpuClass, SliceOf("n1", 2));
   EXPECT_TRUE(world.PreFilter(PodWithGpus("2")).IsSkip());
