@@ -847,6 +847,9 @@ WORKLOADS = {
     "gang-annotated": Workload(equal_gangs(5000, annotated=True), Size(625, 0, 0, 1), "coscheduling"),
     "gangs-of-10": Workload(equal_gangs(10), Size(500, 0, 0, 50), "coscheduling"),
     "gang-no-room-5000": Workload(equal_gangs(5001, gpus_taken=7), Size(5000, 0, 0, 1), "coscheduling"),
+    # Less important pods have the last GPU of each node: to evict them all is not enough.
+    "gang-in-vain": Workload(equal_gangs(64, gpus=8, gpus_taken=7), Size(5000, 0, 5000, 1), "coscheduling"),
+    "gang-in-vain-5001": Workload(equal_gangs(5001, gpus_taken=7), Size(5000, 0, 5000, 1), "coscheduling"),
     # Volcano's.
     "gangs-of-500": Workload(equal_gangs(500), Size(1250, 0, 0, 20), "coscheduling"),
     # As kubernetes' scheduler_perf: podgroup.

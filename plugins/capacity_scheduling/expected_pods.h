@@ -23,6 +23,8 @@ class ExpectedPods {
     int32_t lowest_priority = std::numeric_limits<int32_t>::max();  // of those that are nominated
     bool is_exact = true;  // no sum ended at an end of int64
     uint64_t generation = 0;
+
+    bool is_none() const { return leaving_pods == 0 && coming_pods == 0; }
   };
 
   // Brings the sums in step.

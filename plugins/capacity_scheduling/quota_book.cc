@@ -256,13 +256,18 @@ QuotaBook::WithoutNomination::~WithoutNomination() {
 
 // --- Whose pods ---
 
+bool QuotaBook::RequestsByShape(const PodInfo& pod) {
+  return pod.spec().resource_claims().empty() && !AsksForGpuParts(pod);
+}
+
 const PodAmounts& QuotaBook::RequestOf(const PodInfo& pod) const {
-  if (!pod.spec().resource_claims().empty()) {
+  if (!RequestsByShape(pod)) {
     with_annotations_ = WithoutClaims(pod);
-    with_annotations_.Add(DevicesClaimedBy(pod, handle_.objects(), devices_).amounts);
+    if (!pod.spec().resource_claims().empty()) {
+      with_annotations_.Add(DevicesClaimedBy(pod, handle_.objects(), devices_).amounts);
+    }
     return with_annotations_;
   }
-  if (AsksForGpuParts(pod)) return with_annotations_ = WithoutClaims(pod);
   const uint64_t counted_by = behind_resources_.version();
   if (std::exchange(shapes_by_, counted_by) != counted_by) shapes_.clear();
   const std::shared_ptr<const PodShape>& shape = pod.packed()->shape();

@@ -103,6 +103,8 @@ class QuotaBook {
   // The quota the pod belongs to; absent if none.
   std::optional<QuotaId> QuotaOf(const PodInfo& pod) const;
   const PodAmounts& RequestOf(const PodInfo& pod) const;
+  // Whether that is the same for all pods of its shape.
+  static bool RequestsByShape(const PodInfo& pod);
   // What lines see of devices; as of the last Refresh().
   const QuotaDevices& devices() const { return devices_; }
   // What lines look for a node's labels in. Valid until it is asked about another node.

@@ -31,13 +31,20 @@ QuotaTrial::QuotaTrial(QuotaBook& book, Handle& handle, QuotaId quota,
   taker_.quota = quota;
   taker_.priority = first_.priority();
   taker_.creation_time = first_.creation_time();
+  const PodInfo* last = nullptr;  // the last one that counted, if its shape says what it asks for
   for (const PodInfo* pod : preemptors) {
+    const bool by_shape = book_.RequestsByShape(*pod);
+    const bool is_as_last = by_shape && last != nullptr && pod->SharesSpec(*last) &&
+                            pod->packed()->shape() == last->packed()->shape();
     // Others are of other quotas, or charged already.
-    const bool counts =
-        pod == &first_ || (book_.QuotaOf(*pod) == quota && !book_.IsPromised(*pod->identity()));
+    const bool counts = pod == &first_ || ((is_as_last || book_.QuotaOf(*pod) == quota) &&
+                                           !book_.IsPromised(*pod->identity()));
     if (!counts) continue;
-    const PodAmounts& amounts = book_.RequestOf(*pod);
-    if (asked_.empty() || !AreEqual(asked_.back().each, amounts)) asked_.push_back({amounts});
+    if (!is_as_last) {
+      const PodAmounts& amounts = book_.RequestOf(*pod);
+      if (asked_.empty() || !AreEqual(asked_.back().each, amounts)) asked_.push_back({amounts});
+      last = by_shape && book_.QuotaOf(*pod) == quota ? pod : nullptr;
+    }
     ++asked_.back().pods;
   }
   taker_.request = AskedOn(nullptr);

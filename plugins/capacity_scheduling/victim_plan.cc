@@ -139,8 +139,8 @@ class Planner {
     // What the row lacks of it, in `lack`; false if the sum is beyond int64.
     bool FindLack(NodeRow row, const ExpectedPods::OnRow& expected, int64_t& lack) const {
       if (__builtin_sub_overflow(used[row], has[row], &lack)) return false;
-      return !__builtin_add_overflow(lack, asked, &lack) &&
-             !__builtin_add_overflow(lack, expected.more.Get(id), &lack);
+      if (__builtin_add_overflow(lack, asked, &lack)) return false;
+      return expected.is_none() || !__builtin_add_overflow(lack, expected.more.Get(id), &lack);
     }
   };
 

@@ -54,6 +54,9 @@ class DefaultPreemption final : public Plugin,
   Status PostFilter(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
                     PostFilterResult& result) override;
   bool MayHelp(const PodInfo& pod) override { return preemption_.AnyLowerPriority(pod); }
+  bool FreesLowerPriorityOnly(const PodInfo& pod) override {
+    return !preemption_.ExtendersMayChoose(pod);
+  }
 
   // Holds a preemptor back while the evictions it needs are being sent.
   Status PreEnqueue(const PodInfo& pod) override;

@@ -192,6 +192,14 @@ void Bind(const PackedPod::Binding& binding, api::Pod& pod) {
   SetCondition("PodScheduled", true, binding.start_time, status);
 }
 
+void Evict(const PackedPod::Eviction& eviction, api::Pod& pod) {
+  SetTime(eviction.since, pod.mutable_metadata()->mutable_deletion_timestamp());
+  api::PodCondition& target =
+      SetCondition("DisruptionTarget", true, eviction.since, *pod.mutable_status());
+  target.set_reason("PreemptionByScheduler");
+  target.set_message(eviction.message);
+}
+
 // The message that `known` points to, which `make` fills if nobody has yet.
 template <class T, class Make>
 const T& Once(std::atomic<const T*>& known, Make make) {
@@ -345,7 +353,12 @@ void PackedPod::UnpackTo(api::Pod& pod) const {
   CodedInputStream own(reinterpret_cast<const uint8_t*>(own_->data()),
                        static_cast<int>(own_->size()));
   BERTH_CHECK(pod.MergePartialFromCodedStream(&own));
+  ApplyChanges(pod);
+}
+
+void PackedPod::ApplyChanges(api::Pod& pod) const {
   if (bound_.has_value()) Bind(*bound_, pod);
+  if (evicted_ != nullptr) Evict(*evicted_, pod);
 }
 
 std::optional<absl::string_view> PackedPod::FindAnnotation(absl::string_view key) const {
@@ -360,7 +373,14 @@ std::optional<absl::string_view> PackedPod::FindAnnotation(absl::string_view key
   return std::nullopt;
 }
 
+std::string PackedPod::MetadataBytes() const {
+  std::string bytes;
+  ReadOwn([&bytes](const api::Pod& own) { Serialize(own.metadata(), &bytes); });
+  return bytes;
+}
+
 bool PackedPod::HasMetadataOf(const PackedPod& other) const {
+  if (evicted_ != other.evicted_) return MetadataBytes() == other.MetadataBytes();
   if (own_ == other.own_) return true;
   const absl::string_view metadata = MetadataIn(*own_);
   return !metadata.empty() && metadata == MetadataIn(*other.own_);
@@ -368,14 +388,14 @@ bool PackedPod::HasMetadataOf(const PackedPod& other) const {
 
 void PackedPod::ReadOwn(absl::FunctionRef<void(const api::Pod& own)> look) const {
   Own own(*own_);
-  if (bound_.has_value()) Bind(*bound_, own.pod());
+  ApplyChanges(own.pod());
   look(own.pod());
 }
 
 std::shared_ptr<const PackedPod> PackedPod::With(
     absl::FunctionRef<void(api::Pod& own)> change) const {
   Own own(*own_);
-  if (bound_.has_value()) Bind(*bound_, own.pod());
+  ApplyChanges(own.pod());
   change(own.pod());
   std::string bytes;
   Serialize(own.pod(), &bytes);
@@ -386,6 +406,9 @@ std::shared_ptr<const PackedPod> PackedPod::With(
 }
 
 std::shared_ptr<const PackedPod> PackedPod::Bound(Symbol node_name, absl::Time start_time) const {
+  if (evicted_ != nullptr) {
+    return With([&](api::Pod& own) { Bind({node_name, start_time}, own); });
+  }
   auto bound = std::make_shared<PackedPod>(identity_, shape_, own_);
   bound->bound_ = Binding{node_name, start_time};
   return bound;
@@ -393,8 +416,28 @@ std::shared_ptr<const PackedPod> PackedPod::Bound(Symbol node_name, absl::Time s
 
 const PackedPod::Binding* PackedPod::BoundSince(const PackedPod& earlier) const {
   if (!bound_.has_value() || earlier.bound_.has_value()) return nullptr;
+  if (evicted_ != nullptr || earlier.evicted_ != nullptr) return nullptr;
   const bool same = shape_ == earlier.shape_ && (own_ == earlier.own_ || *own_ == *earlier.own_);
   return same ? &*bound_ : nullptr;
+}
+
+std::shared_ptr<const PackedPod> PackedPod::Evicted(absl::Time since, std::string message) const {
+  Eviction eviction{since, std::move(message)};
+  if (evicted_ != nullptr) return With([&](api::Pod& own) { Evict(eviction, own); });
+  auto evicted = std::make_shared<PackedPod>(identity_, shape_, own_);
+  evicted->bound_ = bound_;
+  evicted->evicted_ = std::make_shared<const Eviction>(std::move(eviction));
+  return evicted;
+}
+
+const PackedPod::Eviction* PackedPod::EvictedSince(const PackedPod& earlier) const {
+  if (evicted_ == nullptr || earlier.evicted_ != nullptr) return nullptr;
+  const bool same_binding =
+      bound_.has_value() == earlier.bound_.has_value() &&
+      (!bound_.has_value() || (bound_->node_name == earlier.bound_->node_name &&
+                               bound_->start_time == earlier.bound_->start_time));
+  const bool same = same_binding && shape_ == earlier.shape_ && own_ == earlier.own_;
+  return same ? evicted_.get() : nullptr;
 }
 
 }  // namespace berth

@@ -6,11 +6,8 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
-#include "berth/api/pod_status.h"
-#include "berth/api/time.h"
 #include "berth/check.h"
 #include "engine/framework_set.h"
 
@@ -28,9 +25,8 @@ std::shared_ptr<const NodeInfo> Bare(std::shared_ptr<const NodeSpec> spec) {
 }
 
 std::shared_ptr<const PodInfo> Changed(const PodInfo& pod,
-                                       absl::FunctionRef<void(api::Pod& own)> change) {
-  absl::StatusOr<std::shared_ptr<const PodInfo>> parsed =
-      PodInfo::Create(pod.packed()->With(change), &pod);
+                                       std::shared_ptr<const PackedPod> object) {
+  absl::StatusOr<std::shared_ptr<const PodInfo>> parsed = PodInfo::Create(std::move(object), &pod);
   BERTH_CHECK(parsed.ok()) << parsed.status().message();  // it could be parsed before
   return *std::move(parsed);
 }
@@ -38,20 +34,15 @@ std::shared_ptr<const PodInfo> Changed(const PodInfo& pod,
 // The pod as it will look when the API server has accepted its eviction.
 std::shared_ptr<const PodInfo> AsLeaving(const PodInfo& pod, const std::string& message,
                                          absl::Time since) {
-  return Changed(pod, [&](api::Pod& own) {
-    SetTime(since, own.mutable_metadata()->mutable_deletion_timestamp());
-    api::PodCondition& target =
-        SetCondition("DisruptionTarget", true, since, *own.mutable_status());
-    target.set_reason("PreemptionByScheduler");
-    target.set_message(message);
-  });
+  return Changed(pod, pod.packed()->Evicted(since, message));
 }
 
 }  // namespace
 
 std::shared_ptr<const PodInfo> AsAssigned(const PodInfo& pod, absl::string_view node_name) {
-  return Changed(pod,
-                 [&](api::Pod& own) { own.mutable_spec()->set_node_name(std::string(node_name)); });
+  return Changed(pod, pod.packed()->With([&](api::Pod& own) {
+    own.mutable_spec()->set_node_name(std::string(node_name));
+  }));
 }
 
 ClusterState::ClusterState()

@@ -45,8 +45,14 @@ class FilledNodes {
       lacks |= uint64_t{2} << i;
       column.most_left = std::max(column.most_left, left);
     }
-    const auto [known, is_new] = kind_of_.try_emplace(lacks);
-    Kind& kind = known->second;
+    bool is_new = false;
+    if (last_ == nullptr || lacks != last_lacks_) {  // most nodes lack what the one before lacks
+      const auto found = kind_of_.try_emplace(lacks);
+      is_new = found.second;
+      last_ = &found.first->second;
+      last_lacks_ = lacks;
+    }
+    Kind& kind = *last_;
     if (is_new) {
       kind.status = Ask(framework, state, row, room);
       for (const std::string& reason : kind.status.reasons()) {
@@ -94,6 +100,8 @@ class FilledNodes {
   std::vector<double> room_;
   std::vector<Column> columns_;
   absl::flat_hash_map<uint64_t, Kind> kind_of_;  // by what is lacking
+  Kind* last_ = nullptr;                         // of kind_of_
+  uint64_t last_lacks_ = 0;
 };
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "berth/preemption/lost_work.h"
 #include "berth/preemption/preemption.h"
 #include "engine/group_classes.h"
+#include "engine/group_eviction_bound.h"
 #include "engine/group_preemption_draft.h"
 #include "engine/group_shortage.h"
 #include "engine/group_space.h"
@@ -428,14 +429,33 @@ bool GroupPreemption::MakeDraft(const AttemptRequest& request, DraftOrder draft_
   return draft.PlaceByEvicting(order) && draft.SpareVictims();
 }
 
+// If sums prove that evictions would make too little room, `result` says so.
+bool GroupPreemption::MayAnyEvictionsHelp(const AttemptRequest& request,
+                                          const std::optional<GroupShortage>& shortage,
+                                          AttemptResult& result) const {
+  if (!MayAnyHelp(*request.framework, PodSpan(request.pods.data(), request.pods.size()))) {
+    return false;
+  }
+  if (!shortage.has_value()) return true;
+  const std::optional<int64_t> room = RoomByEvictionsAtMost(request, *shortage, cluster_);
+  if (!room.has_value()) return true;
+  if (*room > shortage->room) {
+    absl::StrAppend(&result.finding, " Evictions would make room for at most ", *room, " of ",
+                    shortage->members, ".");
+  }
+  return false;
+}
+
 void GroupPreemption::PlanInOrders(const AttemptRequest& request,
                                    absl::Span<const DraftOrder> orders,
-                                   const std::vector<MemberRun>& runs, AttemptResult& result) {
+                                   const std::vector<MemberRun>& runs,
+                                   const std::optional<GroupShortage>& shortage,
+                                   AttemptResult& result) {
   if (request.framework->plugins().post_filter.empty()) return;
   const PodFailure& cause = result.failed.front();
   if (cause.status.IsError()) return;
   const PodSpan pods(request.pods.data(), request.pods.size());
-  const bool may_help = MayAnyHelp(*request.framework, pods);
+  const bool may_help = MayAnyEvictionsHelp(request, shortage, result);
   // A member that may not preempt waits for nobody whom it could evict.
   bool gives_up = !may_help && absl::c_any_of(pods, [](const PodPtr& pod) {
     return pod->preemption_policy() != PreemptionPolicy::kNever;
@@ -487,24 +507,25 @@ void GroupPreemption::EndNominations(const AttemptRequest& request, AttemptResul
   }
 }
 
-void GroupPreemption::Plan(const AttemptRequest& request, AttemptResult& result) {
+void GroupPreemption::Plan(const AttemptRequest& request,
+                           const std::optional<GroupShortage>& shortage, AttemptResult& result) {
   // Those that fit first leave the least to be evicted; if they are in the way of the others, the
   // hardest are first.
   if (!request.quorum.has_parts()) {
     return PlanInOrders(request, {DraftOrder::kFittingFirst, DraftOrder::kHardestFirst}, {},
-                        result);
+                        shortage, result);
   }
   std::vector<DraftOrder> orders = {DraftOrder::kCheapestRunsFirst, DraftOrder::kHardestRunsFirst};
   // Where all have to start, members of different parts may take turns.
   const bool all = request.minimum == static_cast<int>(request.pods.size());
   if (all) orders.push_back(DraftOrder::kHardestFirst);
-  PlanInOrders(request, orders, PartsAsRuns(request), result);
+  PlanInOrders(request, orders, PartsAsRuns(request), shortage, result);
 }
 
 void GroupPreemption::PlanRuns(const AttemptRequest& request, const std::vector<MemberRun>& runs,
                                AttemptResult& result) {
   PlanInOrders(request, {DraftOrder::kCheapestRunsFirst, DraftOrder::kHardestRunsFirst}, runs,
-               result);
+               std::nullopt, result);
 }
 
 }  // namespace berth

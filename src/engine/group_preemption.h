@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "engine/attempt.h"
 #include "engine/cluster_state.h"
+#include "engine/group_shortage.h"
 #include "engine/member_runs.h"
 #include "engine/pod_scheduler.h"
 #include "engine/transaction.h"
@@ -47,8 +49,10 @@ class GroupPreemption {
       : cluster_(cluster), pod_scheduler_(pod_scheduler) {}
 
   // For a group that missed its minimum. Adds to `result` what is to be done: whom each member
-  // evicts, and all nominations, which hold the places until the group starts or gives up.
-  void Plan(const AttemptRequest& request, AttemptResult& result);
+  // evicts, and all nominations, which hold the places until the group starts or gives up. If a
+  // shortage is known, sums may say that no evictions end it.
+  void Plan(const AttemptRequest& request, const std::optional<GroupShortage>& shortage,
+            AttemptResult& result);
   // The same for a group whose members have to be together in runs, each in one of its placements.
   void PlanRuns(const AttemptRequest& request, const std::vector<MemberRun>& runs,
                 AttemptResult& result);
@@ -84,7 +88,11 @@ class GroupPreemption {
   bool MakeDraft(const AttemptRequest& request, DraftOrder draft_order,
                  const std::vector<MemberRun>& runs, Draft& draft);
   void PlanInOrders(const AttemptRequest& request, absl::Span<const DraftOrder> orders,
-                    const std::vector<MemberRun>& runs, AttemptResult& result);
+                    const std::vector<MemberRun>& runs,
+                    const std::optional<GroupShortage>& shortage, AttemptResult& result);
+  bool MayAnyEvictionsHelp(const AttemptRequest& request,
+                           const std::optional<GroupShortage>& shortage,
+                           AttemptResult& result) const;
 
   ClusterState& cluster_;
   PodScheduler& pod_scheduler_;

@@ -145,7 +145,7 @@ void GroupPreemption::PlanMore(const AttemptRequest& request, const std::vector<
     AttemptResult other;
     other.failed.push_back(FailureToTell(first, result));
     if (rest.runs.empty()) {
-      Plan(rest.request, other);
+      Plan(rest.request, std::nullopt, other);
     } else {
       PlanRuns(rest.request, rest.runs, other);
     }

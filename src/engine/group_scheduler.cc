@@ -111,7 +111,7 @@ void GroupScheduler::PlaceOrPlan(const AttemptRequest& request, AttemptResult& r
   if (shortage.has_value() && shortage->even_if_empty) {
     preemption_.EndNominations(request, result);
   } else {
-    preemption_.Plan(request, result);
+    preemption_.Plan(request, shortage, result);
   }
 }
 

@@ -8,6 +8,8 @@ namespace berth {
 namespace {
 
 constexpr PluginPoint kMayHelp{"MayHelp", Codes(), "running PostFilter plugin \"$0\": $1"};
+constexpr PluginPoint kFreesLowerPriorityOnly{"FreesLowerPriorityOnly", Codes(),
+                                              "running PostFilter plugin \"$0\": $1"};
 
 }  // namespace
 
@@ -19,15 +21,32 @@ PostFilterBounds::PostFilterBounds(const Framework& framework) : framework_(fram
   }
 }
 
+bool PostFilterBounds::MayHelp(const Hook<PostFilterBound>& hook, const PodInfo& pod) const {
+  bool may_help = true;
+  const Status asked = framework_.plugins().calls.Guarded(kMayHelp, hook.name, [&] {
+    may_help = hook.plugin->MayHelp(pod);
+    return Status::Success();
+  });
+  return may_help || !asked.ok();
+}
+
 bool PostFilterBounds::MayAnyHelp(const PodInfo& pod) const {
   if (!all_have_one_) return true;
-  return absl::c_any_of(bounds_, [&](const Hook<PostFilterBound>& hook) {
-    bool may_help = true;
-    const Status asked = framework_.plugins().calls.Guarded(kMayHelp, hook.name, [&] {
-      may_help = hook.plugin->MayHelp(pod);
-      return Status::Success();
-    });
-    return may_help || !asked.ok();
+  return absl::c_any_of(bounds_,
+                        [&](const Hook<PostFilterBound>& hook) { return MayHelp(hook, pod); });
+}
+
+bool PostFilterBounds::FreeLowerPriorityOnly(const PodInfo& pod) const {
+  if (!all_have_one_) return false;
+  return absl::c_all_of(bounds_, [&](const Hook<PostFilterBound>& hook) {
+    if (!MayHelp(hook, pod)) return true;
+    bool lower_only = false;
+    const Status asked =
+        framework_.plugins().calls.Guarded(kFreesLowerPriorityOnly, hook.name, [&] {
+          lower_only = hook.plugin->FreesLowerPriorityOnly(pod);
+          return Status::Success();
+        });
+    return lower_only && asked.ok();
   });
 }
 

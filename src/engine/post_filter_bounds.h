@@ -19,8 +19,13 @@ class PostFilterBounds {
 
   // Whether one of them might do something for the pod. The node table is up to date.
   bool MayAnyHelp(const PodInfo& pod) const;
+  // Whether nothing of what they might do for the pod frees more than pods of a lower priority and
+  // their groups take.
+  bool FreeLowerPriorityOnly(const PodInfo& pod) const;
 
  private:
+  bool MayHelp(const Hook<PostFilterBound>& hook, const PodInfo& pod) const;
+
   const Framework& framework_;
   bool all_have_one_ = true;
   std::vector<Hook<PostFilterBound>> bounds_;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
+
 namespace berth {
 
 // The list has holes where members left; they are closed when somebody reads it.
@@ -55,6 +57,13 @@ class GroupIndex::Group final : public GroupMembers {
     change(member);
     kind = kinds_.Add(member, key);
   }
+  // The same, if the plugin says of the pod what it said before.
+  void SetPodOfSameKind(int position, std::shared_ptr<const PodInfo> pod) {
+    kinds_.Recount(members_[position], kind_of_[position], [&](GroupMember& member) {
+      if (!pod->node_name().empty()) member.node_name = pod->node_name();
+      member.pod = std::move(pod);
+    });
+  }
   void SetNode(int position, absl::string_view node_name) {
     kinds_.Recount(members_[position], kind_of_[position],
                    [&](GroupMember& member) { member.node_name = std::string(node_name); });
@@ -86,23 +95,44 @@ GroupIndex::GroupIndex(GroupOf group_of, SpecOfGroup spec_of, AppendDeclaration 
     : group_of_(std::move(group_of)), spec_of_(std::move(spec_of)), declare_(std::move(declare)) {}
 GroupIndex::~GroupIndex() = default;
 
+namespace {
+
+// Whether `pod` is `before`, seen again with another status or nodeName: then its group and what it
+// says of it are the same. The very same pod is set again when its group may be another one.
+bool IsSeenAgain(const PodInfo& before, const PodInfo& pod) {
+  if (&pod == &before || !pod.SharesSpec(before)) return false;
+  const PackedPod& packed = *pod.packed();
+  return packed.BoundSince(*before.packed()) != nullptr ||
+         packed.EvictedSince(*before.packed()) != nullptr ||
+         (pod.deletion_time() == before.deletion_time() && packed.HasMetadataOf(*before.packed()));
+}
+
+}  // namespace
+
 std::vector<std::string> GroupIndex::SetPod(std::shared_ptr<const PodInfo> pod) {
+  const Place* const known = places_.Find(*pod->identity());
+  if (known != nullptr && !pod->terminal() &&
+      IsSeenAgain(known->group->pod(known->position), *pod)) {
+    ++version_;
+    known->group->SetPodOfSameKind(known->position, std::move(pod));
+    return {std::string(known->group->name())};
+  }
   std::optional<std::string> name;
   if (!pod->terminal()) name = group_of_(*pod);
   if (name.has_value()) MemberKindKey::Read(*pod, declare_, key_);
   std::vector<std::string> changed;
   std::string assumed_node;
 
-  if (const Place* const place = places_.Find(*pod->identity()); place != nullptr) {
-    Group& group = *place->group;
+  if (known != nullptr) {
+    Group& group = *known->group;
     ++version_;
     changed.emplace_back(group.name());
     if (name == changed.front()) {
-      group.SetPod(place->position, std::move(pod), key_);
+      group.SetPod(known->position, std::move(pod), key_);
       return changed;
     }
-    assumed_node = group.node_name(place->position);
-    Remove(*pod->identity(), *place);
+    assumed_node = group.node_name(known->position);
+    Remove(*pod->identity(), *known);
   }
   if (!name.has_value()) return changed;
   std::unique_ptr<Group>& group = groups_[*name];
@@ -185,6 +215,17 @@ std::vector<const GroupMembers*> GroupIndex::All() const {
   std::sort(all.begin(), all.end(),
             [](const GroupMembers* a, const GroupMembers* b) { return a->name() < b->name(); });
   return all;
+}
+
+bool GroupIndex::AnyAcross(int32_t priority) const {
+  return absl::c_any_of(groups_, [priority](const auto& named) {
+    bool below = false, others = false;
+    for (const MemberKind& kind : named.second->kinds()) {
+      if (kind.counts.assigned == 0) continue;
+      (kind.pod->priority() < priority ? below : others) = true;
+    }
+    return below && others;
+  });
 }
 
 const GroupMembers* GroupIndex::GroupWith(const PodInfo& pod) const {

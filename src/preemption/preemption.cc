@@ -74,7 +74,11 @@ Preemption::Preemption(Handle& handle) : handle_(handle), parts_(std::make_uniqu
 Preemption::~Preemption() = default;
 
 bool Preemption::AnyLowerPriority(const PodInfo& pod) {
-  return parts_->pruned.LowestPriority() < pod.priority();
+  return handle_.nodes().AnyPriorityBelow(pod.priority());
+}
+
+bool Preemption::ExtendersMayChoose(const PodInfo& pod) const {
+  return ExtendersPreempt(handle_, pod);
 }
 
 const DisruptionBudgets& Preemption::budgets() {

@@ -5,11 +5,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
 #include "berth/api/amounts.h"
+#include "simd/exact_doubles.h"
 #include "simd/vector_clones.h"
 
 namespace berth {
@@ -87,6 +92,30 @@ int64_t SumOfRoom(const NeededResources& needed, const NodeTable& nodes,
   return ToCount(sum);
 }
 
+// Without the pods of a lower priority.
+int64_t RoomOnRowWithout(const NeededResources& needed, const NodeTable& nodes, NodeRow row,
+                         int32_t priority) {
+  absl::InlinedVector<int64_t, 4> freed(needed.requests.size(), 0);
+  int64_t gone = 0;
+  for (const auto& pod : nodes.node(row).pods()) {
+    if (pod->priority() >= priority) continue;
+    ++gone;
+    for (size_t i = 0; i < freed.size(); ++i) {
+      freed[i] = SaturatingAdd(freed[i], pod->requests().Get(needed.requests[i].first));
+    }
+  }
+  int64_t room = nodes.allowed_pods()[row] - nodes.pod_count()[row] + gone;
+  for (size_t i = 0; i < freed.size(); ++i) {
+    const auto& [resource, amount] = needed.requests[i];
+    if (amount <= 0) continue;
+    const int64_t free = SaturatingAdd(
+        SaturatingSubtract(nodes.allocatable(resource)[row], nodes.requested(resource)[row]),
+        freed[i]);
+    room = std::min(room, free / amount);
+  }
+  return std::max<int64_t>(0, room);
+}
+
 }  // namespace
 
 int64_t RoomOnRow(const NeededResources& needed, const NodeTable& nodes, NodeRow row) {
@@ -114,28 +143,29 @@ int64_t RoomIfEmpty(const NeededResources& needed, const NodeTable& nodes,
 }
 
 int64_t RoomWithoutPodsBelow(const NeededResources& needed, const NodeTable& nodes,
+                             int32_t priority, int64_t enough) {
+  const absl::Span<const int32_t> lowest = nodes.lowest_priority();
+  int64_t sum = 0;
+  Counts room;
+  for (NodeRow first = 0; first < nodes.size(); first += kBlock) {
+    const int rows = std::min(kBlock, nodes.size() - first);
+    RoomOfBlock(needed, nodes, first, rows, Beside::kItsPods, room.data());
+    for (int i = 0; i < rows; ++i) {
+      const bool is_same = lowest[first + i] >= priority;
+      sum += is_same ? ToCount(room[i]) : RoomOnRowWithout(needed, nodes, first + i, priority);
+    }
+    if (sum >= enough) return enough;
+  }
+  return sum;
+}
+
+int64_t RoomWithoutPodsBelow(const NeededResources& needed, const NodeTable& nodes,
                              absl::Span<const NodeRow> rows, int32_t priority, int64_t enough) {
   int64_t sum = 0;
   for (const NodeRow row : rows) {
-    std::vector<int64_t> freed(needed.requests.size(), 0);
-    int64_t gone = 0;
-    for (const auto& pod : nodes.node(row).pods()) {
-      if (pod->priority() >= priority) continue;
-      ++gone;
-      for (size_t i = 0; i < freed.size(); ++i) {
-        freed[i] = SaturatingAdd(freed[i], pod->requests().Get(needed.requests[i].first));
-      }
-    }
-    int64_t room = nodes.allowed_pods()[row] - nodes.pod_count()[row] + gone;
-    for (size_t i = 0; i < freed.size(); ++i) {
-      const auto& [resource, amount] = needed.requests[i];
-      if (amount <= 0) continue;
-      const int64_t free = SaturatingAdd(
-          SaturatingSubtract(nodes.allocatable(resource)[row], nodes.requested(resource)[row]),
-          freed[i]);
-      room = std::min(room, free / amount);
-    }
-    sum += std::max<int64_t>(0, room);
+    sum += nodes.lowest_priority()[row] >= priority
+               ? RoomOnRow(needed, nodes, row)
+               : RoomOnRowWithout(needed, nodes, row, priority);
     if (sum >= enough) return enough;
   }
   return sum;
@@ -180,7 +210,61 @@ int64_t HeldRoomOnRow(const NeededResources& needed, const NodeTable& nodes,
   return without - std::min(beside, without);
 }
 
+namespace {
+
+// What is free of one resource, and how many pods that is, by nodes in a row.
+struct FreeSums {
+  uint64_t amounts = 0;  // all bits of what was added up: exact only below kExactAmounts
+  int64_t free = 0;
+  int64_t room = 0;
+};
+
+BERTH_VECTOR_CLONES
+void AddFree(const int64_t* has, const int64_t* used, double per_pod, int rows, FreeSums& sums) {
+  uint64_t amounts = 0;
+  int64_t all_free = 0, room = 0;
+  for (int i = 0; i < rows; ++i) {
+    const auto of_node = static_cast<uint64_t>(has[i]);
+    const auto of_pods = static_cast<uint64_t>(used[i]);
+    amounts |= of_node | of_pods;
+    const auto left = static_cast<int64_t>(of_node - of_pods);
+    const int64_t free = left > 0 ? left : 0;
+    all_free += free;
+    room += Truncated(ToDouble(free) / per_pod);
+  }
+  sums.amounts |= amounts;
+  sums.free += all_free;
+  sums.room += room;
+}
+
+// As the plain form below says of all nodes; absent if the numbers are too large for doubles.
+std::optional<ShortResource> FindShortResourceByColumns(const NeededResources& needed,
+                                                        const NodeTable& nodes) {
+  constexpr int kMostRows = 1 << 16;  // the sums end below 2^63
+  constexpr auto kLimit = static_cast<uint64_t>(kExactAmounts);
+  const int rows = nodes.size();
+  if (rows > kMostRows) return std::nullopt;
+  FreeSums places;
+  AddFree(nodes.allowed_pods().data(), nodes.pod_count().data(), 1, rows, places);
+  if (places.amounts >= kLimit) return std::nullopt;
+  ShortResource shortest{"pods", 1, places.room, places.free};
+  for (const auto& [resource, amount] : needed.requests) {
+    if (amount <= 0) continue;
+    FreeSums sums{.amounts = static_cast<uint64_t>(amount)};
+    AddFree(nodes.allocatable(resource).data(), nodes.requested(resource).data(),
+            static_cast<double>(amount), rows, sums);
+    if (sums.amounts >= kLimit) return std::nullopt;
+    if (sums.room >= shortest.room) continue;
+    shortest = {std::string(ResourceName(resource)), amount, sums.room, sums.free};
+  }
+  return shortest;
+}
+
+}  // namespace
+
 ShortResource FindShortResource(const NeededResources& needed, const NodeTable& nodes) {
+  std::optional<ShortResource> by_columns = FindShortResourceByColumns(needed, nodes);
+  if (by_columns.has_value()) return *std::move(by_columns);
   std::vector<NodeRow> rows(nodes.size());
   absl::c_iota(rows, 0);
   return FindShortResource(needed, nodes, rows);

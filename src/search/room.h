@@ -28,7 +28,10 @@ int64_t Room(const NeededResources& needed, const NodeTable& nodes, absl::Span<c
              int64_t enough);
 int64_t RoomIfEmpty(const NeededResources& needed, const NodeTable& nodes,
                     absl::Span<const NodeRow> rows, int64_t enough);
-// The same if the pods of a lower priority than that were gone.
+// The same if the pods of a lower priority than that were gone. Costs a look at each of these and
+// at the pods beside them.
+int64_t RoomWithoutPodsBelow(const NeededResources& needed, const NodeTable& nodes,
+                             int32_t priority, int64_t enough);
 int64_t RoomWithoutPodsBelow(const NeededResources& needed, const NodeTable& nodes,
                              absl::Span<const NodeRow> rows, int32_t priority, int64_t enough);
 // On each node, by row.

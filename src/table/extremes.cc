@@ -22,6 +22,17 @@ BERTH_VECTOR_CLONES Extremes ExtremesOf(absl::Span<const int64_t> numbers) {
   return {min, max};
 }
 
+BERTH_VECTOR_CLONES int32_t MinOf(absl::Span<const int32_t> numbers) {
+  const int32_t* const number = numbers.data();
+  const size_t size = numbers.size();
+  int32_t min = number[0];
+  for (size_t i = 0; i < size; ++i) {
+    const int32_t n = number[i];
+    min = n < min ? n : min;
+  }
+  return min;
+}
+
 BERTH_VECTOR_CLONES void FindMaxima(absl::Span<const int64_t> numbers, size_t length,
                                     absl::Span<int64_t> maxima) {
   const int64_t* const number = numbers.data();

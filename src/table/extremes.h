@@ -17,6 +17,9 @@ struct Extremes {
 // The extremes of at least one number.
 Extremes ExtremesOf(absl::Span<const int64_t> numbers);
 
+// The lowest of at least one number.
+int32_t MinOf(absl::Span<const int32_t> numbers);
+
 // maxima[i] becomes the maximum of the i-th `length` numbers; the last may be of fewer. There are
 // as many maxima as that makes.
 void FindMaxima(absl::Span<const int64_t> numbers, size_t length, absl::Span<int64_t> maxima);

@@ -11,6 +11,7 @@
 #include "absl/algorithm/container.h"
 #include "berth/check.h"
 #include "berth/columns/pod_table.h"
+#include "table/extremes.h"
 #include "table/labelled_slots.h"
 #include "table/mutable_dictionary_column.h"
 #include "table/rare_amounts.h"
@@ -270,6 +271,7 @@ void NodeTable::ForEachColumn(Visit visit) {
   }
   visit(pod_count_);
   visit(allowed_pods_);
+  visit(lowest_priority_);
   visit(unschedulable_);
   visit(has_used_ports_);
   visit(has_pods_with_affinity_);
@@ -435,6 +437,15 @@ void NodeTable::RefreshRows(absl::Span<const NodeRow> rows) {
   if (!lost_size.empty()) FindImageSizes(std::move(lost_size));
 }
 
+bool NodeTable::AnyPriorityBelow(int32_t priority) const {
+  constexpr size_t kBlock = 1024;
+  const absl::Span<const int32_t> all = lowest_priority_;
+  for (size_t first = 0; first < all.size(); first += kBlock) {
+    if (MinOf(all.subspan(first, kBlock)) < priority) return true;
+  }
+  return false;
+}
+
 std::optional<absl::Span<const RowChange>> NodeTable::ChangesSince(uint64_t version) const {
   return journal_->ChangesSince(version, version_);
 }
@@ -491,6 +502,7 @@ Aspects NodeTable::FillFromPods(NodeRow row) {
   const auto pods = static_cast<int64_t>(node.pods().size());
   other_amounts |= std::exchange(pod_count_[row], pods) != pods;
   if (other_amounts) changed |= Aspect::kNodeRequested;
+  lowest_priority_[row] = node.lowest_priority();
   const uint8_t has_used_ports = !node.used_ports().empty();
   if (std::exchange(has_used_ports_[row], has_used_ports) || has_used_ports) {
     changed |= Aspect::kNodePorts;

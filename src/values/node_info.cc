@@ -43,6 +43,16 @@ bool HasAffinityTerms(const PodInfo& pod) {
          !pod.preferred_affinity_terms().empty() || !pod.preferred_anti_affinity_terms().empty();
 }
 
+// The lowest priority of these pods, which have none below `least`.
+int32_t LowestOf(absl::Span<const std::shared_ptr<const PodInfo>> pods, int32_t least) {
+  int32_t lowest = NodeInfo::kNoPriority;
+  for (const auto& pod : pods) {
+    lowest = std::min(lowest, pod->priority());
+    if (lowest == least) break;  // as of the first one, mostly
+  }
+  return lowest;
+}
+
 std::shared_ptr<const NodeSpec> NameOnly(Symbol name) {
   auto spec = std::make_shared<NodeSpec>();
   spec->name = name;
@@ -127,6 +137,7 @@ void NodeInfo::ClearSpec() {
 void NodeInfo::AddPod(std::shared_ptr<const PodInfo> pod) {
   requested_.Add(pod->requests());
   nonzero_requested_.Add(pod->nonzero_requests());
+  lowest_priority_ = std::min(lowest_priority_, pod->priority());
   used_ports_.insert(used_ports_.end(), pod->host_ports().begin(), pod->host_ports().end());
   for (const std::string& claim : pod->claims()) {
     ++claim_uses_[absl::StrCat(pod->namespace_name().view(), "/", claim)];
@@ -166,6 +177,7 @@ void NodeInfo::RemoveAt(size_t position) {
   }
   requested_.Subtract(pod->requests());
   nonzero_requested_.Subtract(pod->nonzero_requests());
+  if (pod->priority() == lowest_priority_) lowest_priority_ = LowestOf(pods_, lowest_priority_);
   for (const HostPort& port : pod->host_ports()) {
     used_ports_.erase(std::find(used_ports_.begin(), used_ports_.end(), port));
   }

@@ -410,11 +410,21 @@ std::shared_ptr<const PodInfo> PodInfo::AsBound(std::shared_ptr<const PackedPod>
   return pod;
 }
 
+std::shared_ptr<const PodInfo> PodInfo::AsEvicted(std::shared_ptr<const PackedPod> object) const {
+  const PackedPod::Eviction* evicted = object->EvictedSince(*object_);
+  if (evicted == nullptr || !spec_->resizes.empty()) return nullptr;
+  std::shared_ptr<PodInfo> pod = std::make_shared<Shared>(*this);
+  pod->deletion_time_ = evicted->since;
+  pod->object_ = std::move(object);
+  return pod;
+}
+
 absl::StatusOr<std::shared_ptr<const PodInfo>> PodInfo::Create(
     std::shared_ptr<const PackedPod> object, const PodInfo* before) {
   BERTH_CHECK(object != nullptr);
   if (before != nullptr) {
     if (std::shared_ptr<const PodInfo> pod = before->AsBound(object); pod != nullptr) return pod;
+    if (std::shared_ptr<const PodInfo> pod = before->AsEvicted(object); pod != nullptr) return pod;
   }
   return PodInfoParser(std::move(object)).Parse(before);
 }

@@ -232,6 +232,51 @@ TEST(PackedPodTest, ABoundCopyRuns) {
   }
 }
 
+TEST(PackedPodTest, AnEvictedCopyIsBeingDeleted) {
+  const absl::Time since = absl::FromUnixSeconds(2000);
+  for (const bool is_bound : {false, true}) {
+    for (const api::Pod& pod : {*FullPod(), api::Pod()}) {
+      auto packed = PackedPod::Pack(pod);
+      if (is_bound) packed = packed->Bound(Symbol::Intern("n1"), absl::FromUnixSeconds(1000));
+      const auto evicted = packed->Evicted(since, "for p");
+      api::Pod expected = *packed->Unpack();
+      SetTime(since, expected.mutable_metadata()->mutable_deletion_timestamp());
+      api::PodCondition& target = *expected.mutable_status()->add_conditions();
+      target.set_type("DisruptionTarget");
+      target.set_status("True");
+      target.set_reason("PreemptionByScheduler");
+      target.set_message("for p");
+      target.mutable_last_transition_time()->set_seconds(2000);
+      EXPECT_TRUE(MessageDifferencer::Equals(*evicted->Unpack(), expected));
+      EXPECT_TRUE(MessageDifferencer::Equals(evicted->message(), expected));
+      EXPECT_TRUE(MessageDifferencer::Equals(*evicted->With([](api::Pod&) {})->Unpack(), expected));
+      evicted->ReadOwn([](const api::Pod& own) {
+        EXPECT_EQ(own.metadata().deletion_timestamp().seconds(), 2000);
+      });
+      EXPECT_EQ(evicted->shape(), packed->shape());
+      EXPECT_EQ(evicted->identity(), packed->identity());
+
+      EXPECT_FALSE(evicted->HasMetadataOf(*packed));
+      EXPECT_TRUE(evicted->HasMetadataOf(*PackedPod::Pack(expected)));
+      EXPECT_TRUE(PackedPod::Pack(expected)->HasMetadataOf(*evicted));
+      ASSERT_NE(evicted->EvictedSince(*packed), nullptr);
+      EXPECT_EQ(evicted->EvictedSince(*packed)->since, since);
+      EXPECT_EQ(packed->EvictedSince(*packed), nullptr);
+      EXPECT_EQ(evicted->EvictedSince(*evicted), nullptr);
+      EXPECT_EQ(evicted->BoundSince(*packed), nullptr);
+      const auto other = packed->With([](api::Pod& own) { own.mutable_metadata()->set_uid("u"); });
+      EXPECT_EQ(evicted->EvictedSince(*other), nullptr);
+
+      const auto moved = evicted->Bound(Symbol::Intern("n2"), since);
+      EXPECT_EQ(moved->message().spec().node_name(), "n2");
+      EXPECT_EQ(moved->message().metadata().deletion_timestamp().seconds(), 2000);
+      const auto again = evicted->Evicted(absl::FromUnixSeconds(3000), "for q");
+      EXPECT_EQ(again->message().metadata().deletion_timestamp().seconds(), 3000);
+      EXPECT_EQ(again->message().status().conditions_size(), expected.status().conditions_size());
+    }
+  }
+}
+
 TEST(PackedPodTest, BindingReplacesTheConditionThatThereWas) {
   api::Pod pod;
   api::PodCondition& condition = *pod.mutable_status()->add_conditions();

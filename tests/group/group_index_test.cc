@@ -156,6 +156,50 @@ TEST(GroupIndex, ALabelMovesAMember) {
   EXPECT_THAT(Members(index, "default/h"), ElementsAre("b@"));
 }
 
+TEST(GroupIndex, GroupsAcrossAPriority) {
+  GroupIndex index(GroupByLabel, nullptr, AppendWords);
+  index.SetPod(Member("a").Priority(1).NodeName("n").Obj());
+  index.SetPod(Member("b").Priority(5).Obj());
+  index.SetPod(Member("c", "h").Priority(9).NodeName("n").Obj());
+  EXPECT_FALSE(index.AnyAcross(3)) << "one of them has no node";
+  index.Assume(Uid("b"), "n");
+  EXPECT_TRUE(index.AnyAcross(3));
+  EXPECT_TRUE(index.AnyAcross(5));
+  EXPECT_FALSE(index.AnyAcross(1));
+  EXPECT_FALSE(index.AnyAcross(6));
+}
+
+// Who is seen again with another status is not asked for its group.
+TEST(GroupIndex, AsksOnceAboutAPodThatIsBoundOrEvicted) {
+  int asked = 0;
+  GroupIndex index(
+      [&asked](const PodInfo& pod) {
+        ++asked;
+        return GroupByLabel(pod);
+      },
+      nullptr, AppendWords);
+  const auto pending = Member("a").Obj();
+  index.SetPod(pending);
+  EXPECT_EQ(asked, 1);
+  const auto see = [&](std::shared_ptr<const PackedPod> packed, const PodInfo& before) {
+    auto pod = PodInfo::Create(std::move(packed), &before).value();
+    EXPECT_THAT(index.SetPod(pod), ElementsAre("default/g"));
+    ExpectCountsHold(*index.Find("default/g"));
+    return pod;
+  };
+  const auto bound =
+      see(pending->packed()->Bound(Symbol::Intern("n"), absl::UnixEpoch()), *pending);
+  EXPECT_THAT(Members(index, "default/g"), ElementsAre("a@n"));
+  see(bound->packed()->Evicted(absl::UnixEpoch(), ""), *bound);
+  EXPECT_EQ(index.Find("default/g")->counts().running, 0);
+  EXPECT_EQ(asked, 1);
+  see(PackedPod::Pack(*bound->packed()->Unpack()), *bound);
+  EXPECT_EQ(index.Find("default/g")->counts().running, 1);
+  EXPECT_EQ(asked, 2) << "its metadata is another one";
+  index.SetPod(index.Find("default/g")->members().front().pod);
+  EXPECT_EQ(asked, 3) << "the same pod, since its group may be another one";
+}
+
 void RunSequence(uint64_t seed) {
   SCOPED_TRACE(absl::StrCat("BERTH_TEST_SEED=", seed));
   std::mt19937_64 random(seed);

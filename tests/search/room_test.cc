@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <string>
 #include <utility>
@@ -131,6 +132,81 @@ TEST(Room, NamesTheResourceOfWhichThereIsLeast) {
   EXPECT_EQ(by_cpu.room, 3);
   EXPECT_EQ(by_cpu.all_free, 7000);
   EXPECT_EQ(FindShortResource({{{ResourceIdOf("cpu"), 10}}}, cluster.table()).name, "pods");
+}
+
+// Amounts of all sizes, also beyond what doubles hold.
+TEST(Room, ColumnsSayOfTheShortestWhatRowsSay) {
+  const ResourceId resources[] = {ResourceIdOf("memory"), ResourceIdOf("example.com/large")};
+  int large = 0;
+  for (int seed = 0; seed < 1000; ++seed) {
+    std::mt19937_64 random(seed);
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    const int bits = seed % 2 == 0 ? 45 : 62;
+    const auto amount = [&] {
+      return static_cast<int64_t>(random() >> (64 - bits + random() % bits));
+    };
+    std::vector<NodeInfo> infos;
+    const int nodes = 1 + static_cast<int>(random() % 20);
+    for (int n = 0; n < nodes; ++n) {
+      testing::NodeBuilder node = testing::MakeNode().Name(absl::StrCat("n", n));
+      node.Allocatable("pods", absl::StrCat(random() % 20));
+      testing::PodBuilder pod = testing::MakePod().Name(absl::StrCat("p", n));
+      for (const ResourceId resource : resources) {
+        const int64_t has = amount();
+        large += has >= int64_t{1} << 46;
+        node.Allocatable(ResourceName(resource), absl::StrCat(has));
+        pod.Request(ResourceName(resource), absl::StrCat(random() % 3 == 0 ? amount() : 0));
+      }
+      infos.push_back(node.Info());
+      infos.back().AddPod(pod.Info());
+    }
+    const testing::TestNodes cluster(std::move(infos));
+    const NeededResources needed{{{resources[0], 1 + amount() % 5}, {resources[1], 1 + amount()}}};
+    std::vector<NodeRow> rows(nodes);
+    std::iota(rows.begin(), rows.end(), 0);
+    const ShortResource of_all = FindShortResource(needed, cluster.table());
+    const ShortResource of_rows = FindShortResource(needed, cluster.table(), rows);
+    EXPECT_EQ(of_all.name, of_rows.name);
+    EXPECT_EQ(of_all.per_pod, of_rows.per_pod);
+    EXPECT_EQ(of_all.room, of_rows.room);
+    ASSERT_EQ(of_all.all_free, of_rows.all_free);
+  }
+  EXPECT_GT(large, 1000);
+}
+
+// The column of the lowest priorities only saves looks at pods.
+TEST(Room, WithoutPodsBelowAPriorityIsThatOfNodesWithoutThem) {
+  const ResourceId cpu = ResourceIdOf("cpu");
+  for (int seed = 0; seed < 300; ++seed) {
+    std::mt19937 random(seed);
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    const int32_t priority = static_cast<int32_t>(random() % 4);
+    std::vector<NodeInfo> infos, without;
+    const int nodes = 1 + static_cast<int>(random() % 600);
+    for (int n = 0; n < nodes; ++n) {
+      const std::string name = absl::StrCat("n", n);
+      infos.push_back(MakeInfo(name, absl::StrCat(random() % 9000, "m"), 3));
+      without.push_back(infos.back());
+      for (unsigned p = random() % 4; p > 0; --p) {
+        const auto pod = testing::MakePod()
+                             .Name(absl::StrCat(name, "-", p))
+                             .Priority(static_cast<int32_t>(random() % 4))
+                             .Request("cpu", absl::StrCat(random() % 3000, "m"))
+                             .Info();
+        infos.back().AddPod(pod);
+        if (pod->priority() >= priority) without.back().AddPod(pod);
+      }
+    }
+    std::vector<NodeRow> rows(nodes);
+    std::iota(rows.begin(), rows.end(), 0);
+    const testing::TestNodes cluster(std::move(infos));
+    const testing::TestNodes emptier(std::move(without));
+    const NeededResources needed{{{cpu, 1 + static_cast<int64_t>(random() % 2000)}}};
+    constexpr int64_t kAll = 1'000'000;
+    const int64_t room = Room(needed, emptier.table(), kAll);
+    ASSERT_EQ(RoomWithoutPodsBelow(needed, cluster.table(), priority, kAll), room);
+    ASSERT_EQ(RoomWithoutPodsBelow(needed, cluster.table(), rows, priority, kAll), room);
+  }
 }
 
 }  // namespace

@@ -250,6 +250,13 @@ void ExpectInStep(const NodeTable& table, const std::vector<NodeInfo*>& nodes) {
     }
     EXPECT_EQ(table.pod_count()[row], static_cast<int64_t>(node.pods().size()));
     EXPECT_EQ(table.allowed_pods()[row], node.allowed_pods());
+    int32_t lowest = NodeInfo::kNoPriority;
+    for (const auto& pod : node.pods()) lowest = std::min(lowest, pod->priority());
+    EXPECT_EQ(node.lowest_priority(), lowest);
+    EXPECT_EQ(table.lowest_priority()[row], lowest);
+    if (lowest != NodeInfo::kNoPriority) {
+      EXPECT_TRUE(table.AnyPriorityBelow(lowest + 1));
+    }
     EXPECT_EQ(table.unschedulable()[row] != 0, node.unschedulable());
     EXPECT_EQ(table.has_used_ports()[row] != 0, !node.used_ports().empty());
     EXPECT_EQ(table.has_pods_with_affinity()[row] != 0, !node.pods_with_affinity().empty());

@@ -143,6 +143,21 @@ TEST(PodInfo, OfAPodThatWasBound) {
   }
 }
 
+TEST(PodInfo, EvictedIsAsParsed) {
+  const auto before = MakePod().Name("p").NodeName("n1").Priority(7).Annotation("a", "b").Obj();
+  const auto evicted = before->packed()->Evicted(absl::FromUnixSeconds(9), "for q");
+  for (const auto& info : {PodInfo::Create(evicted, before.get()).value(),
+                           PodInfo::Create(PackedPod::Pack(*evicted->Unpack())).value()}) {
+    EXPECT_EQ(info->deletion_time(), absl::FromUnixSeconds(9));
+    EXPECT_EQ(info->node_name(), "n1");
+    EXPECT_EQ(info->key(), before->key());
+    EXPECT_EQ(info->annotation("a"), "b");
+    EXPECT_EQ(info->object().status().conditions(0).message(), "for q");
+    EXPECT_TRUE(info->SharesSpec(*before));
+    EXPECT_FALSE(info->terminal());
+  }
+}
+
 // Pods of many namespaces come in turn, and kubelets say of each what its containers got.
 TEST(PodInfo, EqualPodsShareWhatIsParsed) {
   const auto running = [](int number, absl::string_view allocated, absl::string_view node = "n") {

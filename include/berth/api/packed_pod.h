@@ -93,13 +93,27 @@ class PackedPod {
   // What was done if this is `earlier`, bound and nothing else; otherwise null.
   const Binding* BoundSince(const PackedPod& earlier) const;
 
+  // The next: the pod as it is once the API server has accepted that it is evicted for another. It
+  // has a deletionTimestamp, and the condition DisruptionTarget with that message.
+  std::shared_ptr<const PackedPod> Evicted(absl::Time since, std::string message) const;
+  struct Eviction {
+    absl::Time since;
+    std::string message;
+  };
+  // What was done if this is `earlier`, evicted and nothing else; otherwise null.
+  const Eviction* EvictedSince(const PackedPod& earlier) const;
+
  private:
   void UnpackTo(api::Pod& pod) const;
+  void ApplyChanges(api::Pod& pod) const;
+  std::string MetadataBytes() const;
 
   const IdentityPtr identity_;
   const std::shared_ptr<const PodShape> shape_;
   const std::shared_ptr<const std::string> own_;  // in the wire format
-  std::optional<Binding> bound_;                  // what is done to it besides
+  // What is done to it besides, in this order.
+  std::optional<Binding> bound_;
+  std::shared_ptr<const Eviction> evicted_;
   mutable std::atomic<const api::Pod*> message_ = nullptr;
 };
 

@@ -98,6 +98,10 @@ class NodeTable {
   absl::Span<const int64_t> nonzero_requested(ResourceId resource) const;
   absl::Span<const int64_t> pod_count() const { return pod_count_; }
   absl::Span<const int64_t> allowed_pods() const { return allowed_pods_; }
+  // As NodeInfo::lowest_priority().
+  absl::Span<const int32_t> lowest_priority() const { return lowest_priority_; }
+  // Whether some pod on a node has a priority below that: a look at one column.
+  bool AnyPriorityBelow(int32_t priority) const;
   absl::Span<const uint8_t> unschedulable() const { return unschedulable_; }  // 0 or 1
   absl::Span<const uint8_t> has_used_ports() const { return has_used_ports_; }
   absl::Span<const uint8_t> has_pods_with_affinity() const { return has_pods_with_affinity_; }
@@ -240,6 +244,7 @@ class NodeTable {
       ABSL_GUARDED_BY(made_mutex_);
   std::vector<int64_t> zeros_;
   std::vector<int64_t> pod_count_, allowed_pods_;
+  std::vector<int32_t> lowest_priority_;
   std::vector<uint8_t> unschedulable_, has_used_ports_, has_pods_with_affinity_,
       has_pods_with_required_anti_affinity_;
   std::unique_ptr<MutableDictionaryColumn<TaintList>> taints_;

@@ -179,8 +179,8 @@ class GroupPlugin {
   virtual ~GroupPlugin() = default;
 
   // The name of the group `pod` belongs to ("namespace/name", or another text that is no other
-  // group's); absent for a pod on its own. May depend on the pod, and on objects for which
-  // GroupsOf() has an answer.
+  // group's); absent for a pod on its own. May depend on the pod's metadata and spec but for
+  // deletionTimestamp and nodeName, and on objects for which GroupsOf() has an answer.
   virtual std::optional<std::string> GroupOf(const PodInfo& pod) const = 0;
 
   // The groups whose pods may be in another one when `object` comes, changes or goes. Asked before
@@ -191,8 +191,8 @@ class GroupPlugin {
   }
 
   // Adds to `text` what the pod says of its group, other than its name: the same text for pods that
-  // Spec() and SubgroupOf() need not tell apart. Depends on the pod alone, and is asked for each of
-  // its versions. Makes the kinds of GroupMembers::kinds().
+  // Spec() and SubgroupOf() need not tell apart. Depends on the pod alone, on the same of it as
+  // GroupOf(). Makes the kinds of GroupMembers::kinds().
   virtual void AppendDeclaration(const PodInfo& pod, std::string& text) const {
     (void)pod, (void)text;
   }

@@ -19,6 +19,13 @@ class PostFilterBound {
   // priority, it may only become true for all of them at once: later one is asked for all.
   // Scheduling thread.
   virtual bool MayHelp(const PodInfo& pod) = 0;
+
+  // Whether all that PostFilter could free for `pod` is what pods of a lower priority take, and
+  // pods of their groups. Then sums say beforehand if that is too little for a group.
+  virtual bool FreesLowerPriorityOnly(const PodInfo& pod) {
+    (void)pod;
+    return false;
+  }
 };
 
 }  // namespace berth

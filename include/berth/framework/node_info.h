@@ -4,6 +4,7 @@
 #define BERTH_FRAMEWORK_NODE_INFO_H_
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -76,6 +77,9 @@ class NodeInfo {
   absl::Span<const std::shared_ptr<const PodInfo>> pods_with_required_anti_affinity() const {
     return pods_with_required_anti_affinity_;
   }
+  // Of pods(); that of a node without pods is lower than none.
+  static constexpr int32_t kNoPriority = std::numeric_limits<int32_t>::max();
+  int32_t lowest_priority() const { return lowest_priority_; }
   const ResourceVector& requested() const { return requested_; }
   const ResourceVector& nonzero_requested() const { return nonzero_requested_; }
   // One entry a port and pod.
@@ -115,6 +119,7 @@ class NodeInfo {
   std::vector<std::shared_ptr<const PodInfo>> pods_, pods_with_affinity_,
       pods_with_required_anti_affinity_;
   ResourceVector requested_, nonzero_requested_;
+  int32_t lowest_priority_ = kNoPriority;
   std::vector<HostPort> used_ports_;
   absl::flat_hash_map<std::string, int> claim_uses_;
   uint64_t generation_;

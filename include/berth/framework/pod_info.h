@@ -220,6 +220,8 @@ class PodInfo {
   struct Shared;  // how one is made: in one piece with its reference count
   // This pod as `object` has it, if that is the same but for having been bound; otherwise null.
   std::shared_ptr<const PodInfo> AsBound(std::shared_ptr<const PackedPod> object) const;
+  // The same for having been evicted.
+  std::shared_ptr<const PodInfo> AsEvicted(std::shared_ptr<const PackedPod> object) const;
 
   std::shared_ptr<const PackedPod> object_;
   std::shared_ptr<const Spec> spec_;

@@ -146,8 +146,10 @@ class Preemption {
   Status Run(PreemptionRules& rules, const CycleState& state, const PodInfo& pod,
              const NodeStatuses& statuses, PostFilterResult& result);
 
-  // Whether some pod in the cluster has a lower priority than `pod`. Costs what changed.
+  // Whether some pod on a node has a lower priority than `pod`.
   bool AnyLowerPriority(const PodInfo& pod);
+  // Whether an extender may put others in the place of the victims for `pod`.
+  bool ExtendersMayChoose(const PodInfo& pod) const;
 
   // As of now. A budget is parsed once a change.
   const DisruptionBudgets& budgets();

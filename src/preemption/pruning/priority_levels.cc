@@ -132,15 +132,12 @@ void PriorityLevels::Restart(const NodeTable& nodes) {
   free_slots_.clear();
   is_read_.assign(rows, 0);
   is_merged_.assign(rows, 0);
-  rows_with_.clear();
   moved_ = true;
 }
 
 void PriorityLevels::Move(const RowMove& move) {
   for (const NodeRow row : move.gone()) {
-    const int32_t slot = slots_[row];
-    if (is_read_[row]) Count(LowestAt(slot), -1);
-    free_slots_.push_back(slot);
+    free_slots_.push_back(slots_[row]);
   }
   move.Apply(is_read_);
   move.Apply(slots_, -1);
@@ -167,7 +164,6 @@ void PriorityLevels::AddSlots(size_t count) {
 void PriorityLevels::Forget(NodeRow row) {
   if (!is_read_[row]) return;
   is_read_[row] = 0;
-  Count(LowestAt(slots_[row]), -1);
   forgotten_.push_back(row);
 }
 
@@ -187,7 +183,6 @@ bool PriorityLevels::ReadForgotten(const NodeTable& nodes, WorkBudget& budget) {
     const NodeRow row = forgotten_[i];
     const auto pods = nodes.node(row).pods();
     Store(slots_[row], NodeLevels(pods));
-    Count(LowestAt(slots_[row]), 1);
     is_read_[row] = 1;
     budget.Spend(kStepsOfNode + static_cast<int64_t>(pods.size()) / 8);
   }
@@ -217,14 +212,6 @@ void PriorityLevels::Store(int32_t slot, const NodeLevels& node_levels) {
     level.rare_largest.Set(slot, from.largest.rare());
   }
   is_merged_[slot] = node_levels.is_merged;
-}
-
-void PriorityLevels::Count(int64_t priority, int difference) {
-  if (priority == kNone) return;
-  auto it = std::lower_bound(rows_with_.begin(), rows_with_.end(), std::pair(priority, 0));
-  if (it == rows_with_.end() || it->first != priority) it = rows_with_.insert(it, {priority, 0});
-  it->second += difference;
-  if (it->second == 0) rows_with_.erase(it);
 }
 
 }  // namespace berth

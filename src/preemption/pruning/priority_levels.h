@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <utility>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -55,8 +54,6 @@ class PriorityLevels {
   int64_t lowest(NodeRow row) const { return LowestAt(slots_[row]); }
   // Whether the last level has pods of several priorities.
   bool is_merged(NodeRow row) const { return is_merged_[slots_[row]] != 0; }
-  // The lowest priority on all nodes.
-  int64_t lowest() const { return rows_with_.empty() ? kNone : rows_with_.front().first; }
 
  private:
   class NodeLevels;
@@ -71,16 +68,14 @@ class PriorityLevels {
   void Forget(NodeRow row);
   bool ReadForgotten(const NodeTable& nodes, WorkBudget& budget);
   void Store(int32_t slot, const NodeLevels& node_levels);
-  void Count(int64_t priority, int difference);
 
   uint64_t table_ = 0, version_ = 0;  // NodeTable::id() and version()
   std::vector<int32_t> slots_;        // by row
   std::vector<int32_t> free_slots_;
   std::vector<PriorityLevel> levels_;
-  std::vector<uint8_t> is_merged_;                  // by slot
-  std::vector<uint8_t> is_read_;                    // by row: since the node changed
-  std::vector<std::pair<int64_t, int>> rows_with_;  // by lowest priority, rising; there are few
-  std::vector<NodeRow> forgotten_;                  // to be read, unless rows moved since
+  std::vector<uint8_t> is_merged_;  // by slot
+  std::vector<uint8_t> is_read_;    // by row: since the node changed
+  std::vector<NodeRow> forgotten_;  // to be read, unless rows moved since
   bool moved_ = false;
   YieldGuard yields_;  // of Refresh(), with rows left
 };

@@ -36,20 +36,13 @@ std::optional<std::vector<NodeRow>> RowsWithVictims(const PreemptionQuery& query
 
 }  // namespace
 
-int64_t PrunedSearch::LowestPriority() {
-  levels_->Refresh(handle_.nodes(), CycleState());
-  return levels_->lowest();
-}
-
 std::optional<SearchResult> PrunedSearch::Find(const PreemptionQuery& query) {
   const NodeTable& nodes = handle_.nodes();
   const PreemptionHints::Victims victims = VictimsOf(query);
   const PreemptorClass preemptor = ClassOf(query, victims);
-  bool may_have_victims = victims != PreemptionHints::Victims::kNone;
-  if (may_have_victims) {
-    if (!levels_->Refresh(nodes, query.state)) return std::nullopt;
-    may_have_victims = !preemptor.by_priority || levels_->lowest() < preemptor.below();
-  }
+  bool may_have_victims = victims != PreemptionHints::Victims::kNone &&
+                          (!preemptor.by_priority || nodes.AnyPriorityBelow(query.pod.priority()));
+  if (may_have_victims && !levels_->Refresh(nodes, query.state)) return std::nullopt;
   std::optional<std::vector<NodeRow>> with_victims;
   if (may_have_victims) {
     with_victims = RowsWithVictims(query, nodes);

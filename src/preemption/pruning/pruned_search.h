@@ -27,9 +27,6 @@ class PrunedSearch final : public CandidateSearch {
 
   // Yields while it reads nodes that changed.
   std::optional<SearchResult> Find(const PreemptionQuery& query) override;
-  // The lowest priority of all pods on nodes; PriorityLevels::kNone if there are none. Costs what
-  // changed.
-  int64_t LowestPriority();
 
  private:
   std::optional<ResourceNeed> FindNeed(const PreemptionQuery& query) const;

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of group_eviction_bound.h.
+#include "engine/group_eviction_bound.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "absl/algorithm/container.h"
+#include "engine/group_preemption_draft.h"
+#include "engine/post_filter_bounds.h"
+#include "search/room.h"
+
+namespace berth {
+namespace {
+
+bool AnyNominated(const AttemptRequest& request, const ClusterState& cluster) {
+  return cluster.nominations().size() > 0 && absl::c_any_of(request.pods, [&](const auto& pod) {
+           return !cluster.nominations().NominatedNode(*pod).empty();
+         });
+}
+
+// Whatever PostFilter does for any member.
+bool OnlyLowerPriorityGoes(const AttemptRequest& request) {
+  const PostFilterBounds bounds(*request.framework);
+  const PodInfo* last = nullptr;
+  return absl::c_all_of(request.pods, [&](const auto& pod) {
+    if (last != nullptr && AreEquivalent(*pod, *last)) return true;
+    last = pod.get();
+    return bounds.FreeLowerPriorityOnly(*pod);
+  });
+}
+
+}  // namespace
+
+std::optional<int64_t> RoomByEvictionsAtMost(const AttemptRequest& request,
+                                             const GroupShortage& shortage,
+                                             const ClusterState& cluster) {
+  if (shortage.members == 0 || AnyNominated(request, cluster)) return std::nullopt;
+  if (!OnlyLowerPriorityGoes(request)) return std::nullopt;
+  int32_t highest = std::numeric_limits<int32_t>::min();
+  for (const auto& pod : request.pods) highest = std::max(highest, pod->priority());
+  const NodeTable& nodes = cluster.nodes();
+  const int64_t room = request.placement == nullptr
+                           ? RoomWithoutPodsBelow(shortage.needed, nodes, highest, shortage.members)
+                           : RoomWithoutPodsBelow(shortage.needed, nodes, request.placement->rows,
+                                                  highest, shortage.members);
+  if (room >= shortage.members || cluster.groups().AnyAcross(highest)) return std::nullopt;
+  return room;
+}
+
+}  // namespace berth

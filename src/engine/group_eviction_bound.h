@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Proofs by sums that no evictions make room for a group: before a plan is tried, which takes a
+// cycle and a search for victims for each member.
+#ifndef BERTH_SRC_ENGINE_GROUP_EVICTION_BOUND_H_
+#define BERTH_SRC_ENGINE_GROUP_EVICTION_BOUND_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "engine/attempt.h"
+#include "engine/cluster_state.h"
+#include "engine/group_shortage.h"
+
+namespace berth {
+
+// For so many of GroupShortage::members there would be room at most, fewer than that, if all pods
+// were gone that PostFilter plugins could evict for the group. Absent if there may be enough, and
+// where that is not known: a plugin says nothing about its victims, a member holds a nomination
+// that may end, or a group would go of which some members are as important.
+std::optional<int64_t> RoomByEvictionsAtMost(const AttemptRequest& request,
+                                             const GroupShortage& shortage,
+                                             const ClusterState& cluster);
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_ENGINE_GROUP_EVICTION_BOUND_H_
