@@ -27,6 +27,7 @@
 #include "berth/mutex.h"
 #include "plugins/dynamic_resources/extended_resource_claim.h"
 #include "plugins/dynamic_resources/pod_claims.h"
+#include "plugins/dynamic_resources/released_devices.h"
 
 namespace berth {
 
@@ -126,10 +127,10 @@ struct ClaimsOfPod {
 
 struct ClaimsState : StateData {
   std::shared_ptr<const ClaimsOfPod> pod;
-  // For a dry run: the pods that are taken to be gone, and the devices of claims that nobody else
-  // uses.
+  // For a dry run: the pods that are taken to be gone, and the devices, or shares of devices, of
+  // claims that nobody else uses.
   absl::flat_hash_set<std::string> gone_pods;  // uids
-  absl::flat_hash_set<DeviceId> released;
+  ReleasedDevices released;
   // From Reserve on, by claim: what it gets, perhaps with others; null if it has an allocation
   // already.
   std::vector<std::shared_ptr<const api::AllocationResult>> allocations;

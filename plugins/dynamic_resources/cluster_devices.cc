@@ -367,11 +367,16 @@ void ClusterDevices::SubtractShare(const UsedDevice& device) {
   NoteChanged(device.id);
 }
 
-ConsumedCapacity ClusterDevices::Consumed(const DeviceId& device) const {
+ConsumedCapacity ClusterDevices::Consumed(const DeviceId& device,
+                                          const ReleasedDevices* released) const {
   ConsumedCapacity sum;
   const auto found = shares_.find(device);
   if (found == shares_.end()) return sum;
   for (const Share& share : found->second) {
+    // Who joins the claim holds it a second time.
+    if (released != nullptr && share.holders == 1 && released->contains({device, share.id})) {
+      continue;
+    }
     for (const auto& [name, amount] : share.consumed) sum[name].Add(amount);
   }
   return sum;

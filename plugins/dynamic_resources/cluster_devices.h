@@ -23,6 +23,7 @@
 #include "berth/handle/object_store.h"
 #include "berth/mutex.h"
 #include "plugins/dynamic_resources/claim_writes.h"
+#include "plugins/dynamic_resources/released_devices.h"
 
 namespace berth {
 
@@ -51,8 +52,10 @@ class ClusterDevices {
   }
   // Whether a claim is about to have it for itself.
   bool IsPromised(const DeviceId& device) const { return promised_.contains(device); }
-  // What claims have, or are about to have, of a device that they share.
-  ConsumedCapacity Consumed(const DeviceId& device) const;
+  // What claims have, or are about to have, of a device that they share: without the shares in
+  // `released` that nobody is about to have.
+  ConsumedCapacity Consumed(const DeviceId& device,
+                            const ReleasedDevices* released = nullptr) const;
   // Grows when anything that Holds() or the inventory say of the node changes.
   uint64_t NodeVersion(Symbol node) const {
     const auto changed = changed_at_.find(node);

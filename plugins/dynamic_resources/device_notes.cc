@@ -70,6 +70,7 @@ std::string DetailsOf(const api::DeviceRequestAllocationResult& result) {
 std::string ResultList(const api::AllocationResult& allocation,
                        const Mappings& mappings = nullptr) {
   const auto& results = allocation.devices().results();
+  if (results.empty()) return "no devices";
   std::string text;
   for (int i = 0; i < std::min<int>(results.size(), kMostNamed); ++i) {
     const auto& result = results.Get(i);

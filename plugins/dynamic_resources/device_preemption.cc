@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/container/flat_hash_set.h"
 #include "berth/columns/node_table.h"
 #include "plugins/dynamic_resources/returned_devices.h"
 
@@ -86,7 +85,7 @@ bool DevicePreemption::Waits(const CycleState& state, const PodInfo& pod,
   const NodeRow row = nodes.FindRow(Symbol::Intern(handle_.nominator().NominatedNode(pod)));
   if (row < 0 || statuses.rejecting_plugin(row) != plugin) return false;
   const NodeInfo& node = nodes.node(row);
-  absl::flat_hash_set<DeviceId> returned = DevicesOnTheirWayBack(node, devices_, handle_);
+  ReleasedDevices returned = DevicesOnTheirWayBack(node, devices_, handle_);
   if (returned.empty()) return false;
   CycleState with_these = state.Clone();
   with_these.FindMutable(kClaimsState)->released = std::move(returned);

@@ -99,7 +99,7 @@ void NodeAllocations::Spend(const ClaimsOfPod& claims, WorkBudget& budget) {
   budget.Spend(std::exchange(claims.allocations->unspent_steps, 0));
 }
 
-absl::StatusOr<NodeAllocation> NodeAllocations::With(const absl::flat_hash_set<DeviceId>& released,
+absl::StatusOr<NodeAllocation> NodeAllocations::With(const ReleasedDevices& released,
                                                      const ClaimsOfPod& claims,
                                                      const NodeInfo& node) const {
   return AllocateDevices(
@@ -109,9 +109,9 @@ absl::StatusOr<NodeAllocation> NodeAllocations::With(const absl::flat_hash_set<D
            [&](const DeviceId& device) {
              // What others are about to have they keep: members of a gang, in its plan.
              return devices_.IsPromised(device) ||
-                    (devices_.Holds(device) && !released.contains(device));
+                    (devices_.Holds(device) && !released.contains({device, ""}));
            },
-       .consumed = [this](const DeviceId& device) { return devices_.Consumed(device); },
+       .consumed = [&](const DeviceId& device) { return devices_.Consumed(device, &released); },
        .max_steps = max_steps_},
       node.name(), node.labels());
 }

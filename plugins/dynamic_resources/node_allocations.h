@@ -38,8 +38,8 @@ class NodeAllocations {
   // Spends what On() took for these claims since the last call.
   static void Spend(const ClaimsOfPod& claims, WorkBudget& budget);
   // If the `released` devices were free. Not remembered.
-  absl::StatusOr<NodeAllocation> With(const absl::flat_hash_set<DeviceId>& released,
-                                      const ClaimsOfPod& claims, const NodeInfo& node) const;
+  absl::StatusOr<NodeAllocation> With(const ReleasedDevices& released, const ClaimsOfPod& claims,
+                                      const NodeInfo& node) const;
   // Whether an attempt is to yield that has so many nodes left to filter. What it found stays
   // remembered, so the next one goes on where it was.
   static bool Yields(const ClaimsOfPod& claims, const CycleState& state, int left);

@@ -16,12 +16,14 @@
 namespace berth {
 namespace {
 
-// Visits the devices that the claim has for itself.
+// Visits the devices, and the shares of devices, that nobody else may have as long as the claim
+// does.
 template <class Visit>
 void ForEachDevice(const api::ResourceClaimStatus& status, Visit visit) {
   for (const auto& result : status.allocation().devices().results()) {
-    if (result.admin_access() || !result.share_id().empty()) continue;
-    visit(DeviceId::Of(result.driver(), result.pool(), result.device()));
+    if (result.admin_access()) continue;
+    visit(DeviceUse{DeviceId::Of(result.driver(), result.pool(), result.device()),
+                    result.share_id()});
   }
 }
 
@@ -52,7 +54,7 @@ void UpdateReleased(ClaimsState& data, const PodInfo& changed, const ClusterDevi
     const bool all_gone = absl::c_all_of(status.reserved_for(), [&](const auto& user) {
       return data.gone_pods.contains(user.uid());
     });
-    ForEachDevice(status, [&](const DeviceId& device) {
+    ForEachDevice(status, [&](const DeviceUse& device) {
       if (all_gone && !is_own) {
         data.released.insert(device);
       } else {
@@ -85,15 +87,14 @@ std::vector<ReturnedClaim> ClaimsOnTheirWayBack(
     if (is_used) continue;
     ReturnedClaim& back = returned.emplace_back();
     back.uid = std::string(claim->uid());
-    ForEachDevice(status, [&](const DeviceId& device) { back.devices.push_back(device); });
+    ForEachDevice(status, [&](const DeviceUse& device) { back.devices.push_back(device); });
   }
   return returned;
 }
 
-absl::flat_hash_set<DeviceId> DevicesOnTheirWayBack(const NodeInfo& node,
-                                                    const ClusterDevices& devices,
-                                                    const Handle& handle) {
-  absl::flat_hash_set<DeviceId> returned;
+ReleasedDevices DevicesOnTheirWayBack(const NodeInfo& node, const ClusterDevices& devices,
+                                      const Handle& handle) {
+  ReleasedDevices returned;
   for (const Object* const claim : handle.objects().List(Kind::kResourceClaim)) {
     const api::ResourceClaimStatus& status = claim->As<api::ResourceClaim>().status();
     if (!status.has_allocation() || status.reserved_for().empty()) continue;
@@ -115,7 +116,7 @@ absl::flat_hash_set<DeviceId> DevicesOnTheirWayBack(const NodeInfo& node,
     for (NodeRow row = 0; row < nodes.size() && !is_used; ++row)
       is_used = has_user(nodes.node(row));
     if (is_used) continue;
-    ForEachDevice(status, [&](const DeviceId& device) { returned.insert(device); });
+    ForEachDevice(status, [&](const DeviceUse& device) { returned.insert(device); });
   }
   return returned;
 }

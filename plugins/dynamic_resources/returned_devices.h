@@ -7,27 +7,25 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/types/span.h"
-#include "berth/devices/device_id.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/node_info.h"
 #include "berth/framework/pod_info.h"
 #include "plugins/dynamic_resources/claims_state.h"
 #include "plugins/dynamic_resources/cluster_devices.h"
+#include "plugins/dynamic_resources/released_devices.h"
 
 namespace berth {
 
 // In a dry run: brings data.released up to date with the claims of `changed`, of which
-// data.gone_pods says by now whether it is gone. The pod's own claims and shares of devices are not
-// released.
+// data.gone_pods says by now whether it is gone. The pod's own claims are not released.
 void UpdateReleased(ClaimsState& data, const PodInfo& changed, const ClusterDevices& devices,
                     const Handle& handle);
 
-// A claim that nobody uses any more, and the devices that it has for itself.
+// A claim that nobody uses any more, and what it has of devices.
 struct ReturnedClaim {
   std::string uid;
-  std::vector<DeviceId> devices;
+  std::vector<DeviceUse> devices;
 };
 // The claims of which no user runs on any node. Those whose users are in `gone` are not among them.
 // Reads all claims and all pods.
@@ -35,12 +33,11 @@ std::vector<ReturnedClaim> ClaimsOnTheirWayBack(
     absl::Span<const std::shared_ptr<const PodInfo>> gone, const ClusterDevices& devices,
     const Handle& handle);
 
-// The devices of claims of which no user runs any more on any node where the claim can be used, as
+// What the claims have of which no user runs any more on any node where the claim can be used, as
 // far as `node` is one of these. Their controller is about to take the allocations away. Reads all
 // claims.
-absl::flat_hash_set<DeviceId> DevicesOnTheirWayBack(const NodeInfo& node,
-                                                    const ClusterDevices& devices,
-                                                    const Handle& handle);
+ReleasedDevices DevicesOnTheirWayBack(const NodeInfo& node, const ClusterDevices& devices,
+                                      const Handle& handle);
 
 }  // namespace berth
 

@@ -14,6 +14,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "api/device_rules.h"
 #include "api/duplicate_keys.h"
 #include "api/field_error.h"
 #include "api/input_file.h"
@@ -117,12 +118,15 @@ class ManifestReader {
         warnings_.CheckGroupMarks(pod_template, ManifestWarnings::Marked::kPod, "spec.template.",
                                   subject);
         warnings_.CheckAnnotations(pod_template.Find("metadata"), "spec.template.", subject);
+        Problems of_claims;
+        CheckClaimReferences(pod_template.Find("spec"), "spec.template.spec", of_claims);
+        if (!of_claims.empty()) Take(of_claims, subject());
       }
       Take(problems);
       if (workload.has_value()) workloads_.push_back(*std::move(workload));
     }
     if (const std::optional<Kind> kind = FindKind(api_version, kind_name)) {
-      DecodeObject(value, *kind);
+      DecodeObject(value, *kind, api_version);
     } else if (api_version == "node.k8s.io/v1" && kind_name == "RuntimeClass") {
       api::RuntimeClass runtime_class;
       const DecodeOptions options{.unknown_fields = UnknownFieldsOf(value),
@@ -219,8 +223,8 @@ class ManifestReader {
     return is_stored ? UnknownFields::kWarnOfMistakes : UnknownFields::kWarn;
   }
 
-  void DecodeObject(Value value, Kind kind) {
-    const DecodeOptions options{.unknown_fields = UnknownFieldsOf(value)};
+  void DecodeObject(Value value, Kind kind, absl::string_view api_version) {
+    DecodeOptions options{.unknown_fields = UnknownFieldsOf(value)};
     // The subject is for problems only, and costs as much as a small object.
     Problems problems;
     std::shared_ptr<google::protobuf::Message> message = NewMessage(kind);
@@ -230,6 +234,7 @@ class ManifestReader {
       meta.set_name(absl::StrCat(meta.generate_name(), generated_names_++));
     }
     good &= CheckMeta(value, kind, meta, problems);
+    if (good) good = CheckDevices(value, kind, api_version, problems);
     if (!problems.empty()) Take(problems, SubjectOf(value, KindName(kind)));
     const bool is_quota = kind == Kind::kClusterQuota || kind == Kind::kElasticQuota;
     if (is_quota) NoteFields(value.where().ToString(), value, "");
@@ -245,8 +250,19 @@ class ManifestReader {
     }
     if (kind == Kind::kPod) warnings_.CheckAnnotations(value.Find("metadata"), "", subject);
     if (kind == Kind::kDeviceClass) warnings_.CheckGpuMilli(value.Find("metadata"), subject);
+    for (const auto& [field, place] : PlacesOfSelectors(kind, value)) {
+      result_.places_of_selectors.emplace(absl::StrCat(value.where().ToString(), " ", field),
+                                          place);
+    }
     SetNamespace(kind, meta);
     AddObject(kind, std::move(message), value.where());
+  }
+
+  static bool CheckDevices(Value value, Kind kind, absl::string_view api_version,
+                           Problems& problems) {
+    const int errors_before = problems.errors();
+    CheckDeviceRules(kind, absl::StripPrefix(api_version, "resource.k8s.io/"), value, problems);
+    return problems.errors() == errors_before;
   }
 
   void SetNamespace(Kind kind, api::ObjectMeta& meta) const {

@@ -119,7 +119,8 @@ class Commands {
         Command("validate", "Check configurations, and say every problem with its place");
     command.add_option("FILE,--config", options_.configs, "KubeSchedulerConfiguration files")
         ->type_name("FILE");
-    Cluster(command)->description("Manifests whose quotas are checked: files or folders");
+    Cluster(command)->description(
+        "Manifests to check, and their quotas and devices: files or folders");
     PluginLibrary(command);
     Examples(command,
              "Examples:\n"

@@ -19,7 +19,6 @@
 #include "berth/check.h"
 #include "cluster/resource_claim_controller.h"
 #include "engine/explainer.h"
-#include "quota/quotas_of_objects.h"
 
 namespace berth {
 namespace {
@@ -417,7 +416,7 @@ int RunExplain(const CommandOptions& options, const Registry& registry) {
   std::optional<Manifests> manifests = ReadCluster(options.clusters);
   if (!configuration.has_value() || !manifests.has_value()) return 1;
   WarnOfUnreadMarks(*configuration, registry, manifests->objects);
-  PrintProblems(CheckQuotasOf(*manifests));
+  PrintProblems(CheckObjects(*manifests));
   AddClaimsOfTemplates(manifests->objects);
   const std::optional<ExtenderList> extenders = MakeExtenders(*configuration);
   if (!extenders.has_value()) return 1;

@@ -11,6 +11,7 @@
 #include "api/input_file.h"
 #include "app/terminal.h"
 #include "berth/http_extender.h"
+#include "devices/selectors_of_objects.h"
 #include "engine/framework_set.h"
 #include "quota/quotas_of_objects.h"
 
@@ -95,7 +96,7 @@ std::optional<ExtenderList> MakeExtenders(const KubeSchedulerConfiguration& conf
 std::optional<Manifests> ReadCluster(const std::vector<std::string>& paths) {
   Manifests manifests = ReadManifests(paths);
   if (!manifests.problems.ok()) {
-    manifests.problems.Append(CheckQuotasOf(manifests));
+    manifests.problems.Append(CheckObjects(manifests));
     manifests.problems.SortByLocation();
   }
   PrintProblems(manifests.problems);
@@ -113,6 +114,12 @@ std::optional<Manifests> ReadCluster(const std::vector<std::string>& paths) {
                 KindCounts(manifests.ignored_kinds));
   }
   return manifests;
+}
+
+Problems CheckObjects(const Manifests& manifests) {
+  Problems problems = CheckQuotasOf(manifests);
+  problems.Append(CheckSelectorsOf(manifests));
+  return problems;
 }
 
 }  // namespace berth

@@ -32,6 +32,10 @@ std::optional<ExtenderList> MakeExtenders(const KubeSchedulerConfiguration& conf
 // The objects of `paths`; absent, the problems printed, if any of them could not be read.
 std::optional<Manifests> ReadCluster(const std::vector<std::string>& paths);
 
+// What is wrong with objects that can be read: quotas that contradict each other, selectors of
+// devices that do not compile.
+Problems CheckObjects(const Manifests& manifests);
+
 }  // namespace berth
 
 #endif  // BERTH_SRC_APP_INPUT_H_

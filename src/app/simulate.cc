@@ -22,7 +22,6 @@
 #include "app/simulation_report.h"
 #include "app/terminal.h"
 #include "berth/simulation.h"
-#include "quota/quotas_of_objects.h"
 
 namespace berth {
 namespace {
@@ -70,7 +69,7 @@ std::unique_ptr<Simulation> CreateSimulation(const CommandOptions& options,
   std::optional<Manifests> manifests = ReadCluster(options.clusters);
   if (!configuration.has_value() || !manifests.has_value()) return nullptr;
   WarnOfUnreadMarks(*configuration, registry, manifests->objects);
-  PrintProblems(CheckQuotasOf(*manifests));
+  PrintProblems(CheckObjects(*manifests));
   std::optional<ExtenderList> extenders = MakeExtenders(*configuration);
   if (!extenders.has_value()) return nullptr;
   absl::StatusOr<std::unique_ptr<Simulation>> created =

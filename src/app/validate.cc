@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `berth validate`: is this configuration good, and do the quotas of a cluster agree?
+// `berth validate`: is this configuration good, do the quotas of a cluster agree, and do its
+// selectors of devices compile?
 #include <optional>
 
 #include "absl/strings/str_format.h"
@@ -7,7 +8,6 @@
 #include "app/commands.h"
 #include "app/input.h"
 #include "app/terminal.h"
-#include "quota/quotas_of_objects.h"
 
 namespace berth {
 
@@ -31,7 +31,7 @@ int RunValidate(const CommandOptions& options, const Registry& registry) {
   if (!options.clusters.empty()) {
     const std::optional<Manifests> manifests = ReadCluster(options.clusters);
     if (!manifests.has_value()) return 1;
-    const Problems problems = CheckQuotasOf(*manifests);
+    const Problems problems = CheckObjects(*manifests);
     PrintProblems(problems);
     valid &= problems.ok();
   }

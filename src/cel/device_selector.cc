@@ -15,7 +15,6 @@ namespace berth::cel {
 namespace {
 
 constexpr uint64_t kCostLimit = 1'000'000;  // resource.k8s.io CELSelectorExpressionMaxCost
-constexpr size_t kMostBytes = 10 * 1024;    // CELSelectorExpressionMaxLength
 
 constexpr absl::string_view kDeviceType = "kubernetes.DRADevice";
 
@@ -88,8 +87,8 @@ absl::StatusOr<bool> DeviceSelector::Matches(const Device& device, uint64_t* cos
 }
 
 absl::Status ValidateSelector(absl::string_view expression) {
-  if (expression.size() > kMostBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("may not be longer than ", kMostBytes));
+  if (expression.size() > kLongestSelector) {
+    return absl::InvalidArgumentError(absl::StrCat("may not be longer than ", kLongestSelector));
   }
   return CompileIn(NewObjectEnvironment(), expression).status();
 }

@@ -3,6 +3,7 @@
 #ifndef BERTH_SRC_CEL_DEVICE_SELECTOR_H_
 #define BERTH_SRC_CEL_DEVICE_SELECTOR_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -31,6 +32,9 @@ class DeviceSelector {
 
   std::shared_ptr<const Program> program_;
 };
+
+// resource.k8s.io CELSelectorExpressionMaxLength, in bytes.
+inline constexpr size_t kLongestSelector = 10 * 1024;
 
 // Whether an API server would store `expression`: at most 10 KiB, it compiles, and it does not use
 // `device.allowMultipleAllocations`, which belongs to a feature that is off. Error:

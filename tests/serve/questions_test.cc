@@ -129,6 +129,20 @@ TEST(QuestionsTest, ValidateSaysEveryProblemWithItsPlace) {
   EXPECT_TRUE(Validate(testing::ServeOptions(), v1::ValidateRequest())->valid());
 }
 
+TEST(QuestionsTest, ValidateCompilesSelectorsOfDevices) {
+  v1::ValidateRequest request;
+  request.add_manifests(
+      "{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: c}, spec: {selectors: "
+      "[{cel: {expression: device.nosuch}}]}}");
+  const auto answer = Validate(testing::ServeOptions(), request);
+  ASSERT_TRUE(answer.ok());
+  EXPECT_FALSE(answer->valid());
+  ASSERT_EQ(answer->problems_size(), 1);
+  EXPECT_EQ(answer->problems(0).file(), "manifests[0]");
+  EXPECT_EQ(answer->problems(0).column(), 113u);
+  EXPECT_THAT(answer->problems(0).message(), testing::HasSubstr("undefined field 'nosuch'"));
+}
+
 // Remote plugins are known, and their processes are not asked.
 TEST(QuestionsTest, ValidateKnowsRemotePlugins) {
   const auto problems = [](const std::string& more) {

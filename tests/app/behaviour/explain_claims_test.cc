@@ -16,6 +16,7 @@ namespace berth {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr char kNodes[] = R"(
 apiVersion: v1
@@ -246,6 +247,11 @@ TEST(ExplainClaims, ClaimsThatHaveDevicesAndClaimsThatHaveNone) {
       ElementsAre("does not fit", "old: has r d/n1/gpu-0, which the node cannot use"));
 }
 
+TEST(ExplainClaims, AClaimThatAsksForNothing) {
+  EXPECT_THAT(Explain(absl::StrCat(ClaimOf("c", ""), PodOf({"c"}))),
+              ElementsAre("fits", "c: gets no devices"));
+}
+
 TEST(ExplainClaims, AdminAccessIsSaid) {
   EXPECT_THAT(
       Explain(absl::StrCat(
@@ -280,6 +286,43 @@ TEST(ExplainClaims, ExtendedResourcesAndTheirContainers) {
               ElementsAre("does not fit",
                           "<extended-resources>/container-0-request-0 (example.com/gpu of c): asks "
                           "for 3 devices, and can have 2: d/d/gpu-0, gpu-1"));
+}
+
+// What an API server refuses is said with its place, and validate fails; the others go on, and
+// say at run time what a scheduler says.
+TEST(ValidateClaims, SelectorsAreCompiled) {
+  const std::string bad = WriteTemporary(
+      "selectors.yaml",
+      absl::StrCat(kNodes, SliceOf("d", Gpus(1)),
+                   "---\napiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: d}\n"
+                   "spec: {selectors: [{cel: {expression: device.nosuch == 1}}]}\n",
+                   ClaimOf("c", RequestOf("d")), PodOf({"c"})));
+  const std::string expected =
+      absl::StrCat(bad,
+                   ":20:39: error: DeviceClass d: spec.selectors[0].cel.expression: compilation "
+                   "failed: ERROR: <input>:1:7: undefined field 'nosuch'\n");
+  const Outcome validated = RunBerth("validate --cluster " + bad);
+  EXPECT_EQ(validated.status, 1);
+  EXPECT_EQ(validated.err, expected);
+  const Outcome explained = RunBerth("explain --cluster " + bad);
+  EXPECT_EQ(explained.status, 0);
+  EXPECT_EQ(explained.err, expected);
+  EXPECT_THAT(explained.out, HasSubstr("class d: selector #0: CEL compile error: "));
+}
+
+TEST(ValidateClaims, WhatAnApiServerRefuses) {
+  const std::string bad = WriteTemporary(
+      "claim.yaml",
+      absl::StrCat(kNodes, ClaimOf("c", "requests: [{name: r, deviceClassName: d}]")));
+  for (const absl::string_view command : {"validate", "explain", "simulate"}) {
+    const Outcome outcome = RunBerth(absl::StrCat(command, " --cluster ", bad));
+    EXPECT_EQ(outcome.status, 1) << command;
+    EXPECT_EQ(outcome.err,
+              absl::StrCat(bad,
+                           ":10:43: error: ResourceClaim default/c: "
+                           "spec.devices.requests[0].deviceClassName: stands in `exactly` in "
+                           "resource.k8s.io/v1; in the request itself only in v1beta1\n"));
+  }
 }
 
 }  // namespace

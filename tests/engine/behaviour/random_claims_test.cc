@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random histories of a cluster with claims of devices, and what must hold at every quiet moment:
 // no device has two claims, every pod on a node has its claims there, and no pod waits for a device
-// while one is free. Some pods wait for a disk first. With and without memory the same.
+// while one is free, or would be if a less important pod went where such pods are evicted. Some
+// pods wait for a disk first. With and without memory the same.
+#include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <random>
 #include <set>
@@ -39,14 +42,19 @@ constexpr int kCapacity = 4;  // of a device that claims share
 // of the capacity.
 enum class Devices { kWhole, kPartitions, kScoredPartitions, kShared };
 
+// Whether pods have priorities, and are evicted for their devices.
+enum class Preemption { kOff, kOn };
+
 class History {
  public:
-  History(uint64_t seed, bool incremental, Devices devices)
+  History(uint64_t seed, bool incremental, Devices devices, Preemption preemption)
       : random_(seed),
+        preempts_(preemption == Preemption::kOn),
         partitioned_(devices == Devices::kPartitions || devices == Devices::kScoredPartitions),
         shared_(devices == Devices::kShared) {
     LoadedConfiguration loaded = LoadConfigurationFile(
-        devices == Devices::kWhole        ? "config/kube-scheduler-default.yaml"
+        preempts_                         ? "tests/engine/preempted_devices.yaml"
+        : devices == Devices::kWhole      ? "config/kube-scheduler-default.yaml"
         : devices == Devices::kShared     ? "tests/engine/shared_devices.yaml"
         : devices == Devices::kPartitions ? "tests/engine/partitions.yaml"
                                           : "tests/engine/scored_partitions.yaml",
@@ -138,6 +146,7 @@ class History {
   void AddPod() {
     PodBuilder pod = MakePod();
     pod.Name(absl::StrCat("p", next_++)).Namespace("default").Request("cpu", "1");
+    if (preempts_) pod.Priority(Below(3));
     api::PodSpec& spec = *pod.Message().mutable_spec();
     if (Chance(4)) {  // of a claim that several pods use, and that may not be there
       auto& claim = *spec.add_resource_claims();
@@ -259,7 +268,9 @@ class History {
     for (const auto& [device, amount] : consumed) {
       EXPECT_LE(amount, kCapacity) << device << " is overdrawn";
     }
-    bool waits = false;  // a pod that one device would help, wherever it is
+    bool waits = false;       // a pod that one device would help, wherever it is
+    int most_important = -1;  // of these
+    int least_important = std::numeric_limits<int>::max();  // that has a device for itself alone
     for (const Object& object : cluster.List(Kind::kPod)) {
       const auto& pod = object.As<api::Pod>();
       if (HasEnded(pod.status())) continue;
@@ -279,7 +290,15 @@ class History {
         const auto found = claims.find("default/" + reference.resource_claim_name());
         if (found != claims.end()) CheckClaim(*found->second, object, node);
       }
-      waits |= needs_one && !pod.metadata().has_deletion_timestamp();
+      if (pod.metadata().has_deletion_timestamp()) continue;
+      waits |= needs_one;
+      if (needs_one) most_important = std::max(most_important, pod.spec().priority());
+      const bool has_own = !node.empty() && pod.spec().resource_claims_size() == 1 &&
+                           pod.status().resource_claim_statuses_size() == 1;
+      if (has_own) least_important = std::min(least_important, pod.spec().priority());
+    }
+    if (preempts_) {
+      EXPECT_LE(most_important, least_important) << "a pod waits, and a less important one runs";
     }
     if (!waits) return;
     const auto all = static_cast<int>(cluster.List(Kind::kNode).size()) * kDevicesOfNode;
@@ -317,7 +336,7 @@ class History {
   }
 
   std::mt19937_64 random_;
-  const bool partitioned_, shared_;
+  const bool preempts_, partitioned_, shared_;
   std::unique_ptr<Simulation> simulation_;
   int next_ = 0;
   int checked_ = 0;
@@ -329,16 +348,16 @@ uint64_t FirstSeed() {
   return given != nullptr && absl::SimpleAtoi(given, &seed) ? seed : 0;
 }
 
-void RunHistories(Devices devices) {
+void RunHistories(Devices devices, Preemption preemption = Preemption::kOff) {
   int checked = 0;
   for (uint64_t seed = FirstSeed(); seed < FirstSeed() + kHistories; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed, ": BERTH_SEED=", seed));
-    History history(seed, /*incremental=*/true, devices);
+    History history(seed, /*incremental=*/true, devices, preemption);
     history.Run(60);
     if (::testing::Test::HasFailure()) return;
     checked += history.checked();
     if (seed % 5 != 0) continue;
-    History plain(seed, /*incremental=*/false, devices);
+    History plain(seed, /*incremental=*/false, devices, preemption);
     plain.Run(60);
     ASSERT_EQ(history.bindings(), plain.bindings());
   }
@@ -351,6 +370,14 @@ TEST(RandomClaimsTest, PartitionsTakeNoMoreThanThereIs) { RunHistories(Devices::
 
 TEST(RandomClaimsTest, SharesOfDevicesTakeNoMoreThanTheirCapacity) {
   RunHistories(Devices::kShared);
+}
+
+TEST(RandomClaimsTest, WhoIsLessImportantGoesForADevice) {
+  RunHistories(Devices::kWhole, Preemption::kOn);
+}
+
+TEST(RandomClaimsTest, WhoIsLessImportantGoesForAShare) {
+  RunHistories(Devices::kShared, Preemption::kOn);
 }
 
 TEST(RandomClaimsTest, SoDoPartitionsThatAreScored) { RunHistories(Devices::kScoredPartitions); }

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of device_rules.h, after kubernetes v1.35 pkg/apis/resource/validation and, for
+// pods, pkg/apis/core/validation.
+#include "api/device_rules.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "api/field_error.h"
+
+namespace berth {
+namespace {
+
+constexpr absl::string_view kBeta1 = "v1beta1";
+// Those of a request, which v1beta1 has in the request itself, later versions in its `exactly`.
+constexpr absl::string_view kFieldsOfExactly[] = {
+    "deviceClassName", "selectors",   "allocationMode", "count",
+    "adminAccess",     "tolerations", "capacity"};
+
+absl::string_view Text(Value value) { return value.AsString().value_or(""); }
+
+bool IsSet(Value value) { return value && !value.IsNull(); }
+
+bool IsLabel(absl::string_view text) {
+  constexpr size_t kLongest = 63;
+  const auto is_edge = [](unsigned char c) {
+    return absl::ascii_islower(c) || absl::ascii_isdigit(c);
+  };
+  return !text.empty() && text.size() <= kLongest && is_edge(text.front()) &&
+         is_edge(text.back()) &&
+         absl::c_all_of(text, [&](unsigned char c) { return is_edge(c) || c == '-'; });
+}
+
+// The fields of one object, with what is wrong.
+class Rules {
+ public:
+  Rules(absl::string_view version, Problems& problems)
+      : is_beta1_(version == kBeta1), version_(version), problems_(problems) {}
+
+  void Claim(Value devices, const std::string& path) {
+    std::set<std::string> requests;  // "REQUEST", "REQUEST/SUBREQUEST"
+    ForEach(devices, "requests", path, [&](Value request, const std::string& at) {
+      Name(request, at, requests, "");
+      Request(request, at, requests);
+    });
+    ForEach(devices, "constraints", path, [&](Value constraint, const std::string& at) {
+      References(constraint, at, requests);
+      Constraint(constraint, at);
+    });
+    ForEach(devices, "config", path,
+            [&](Value config, const std::string& at) { References(config, at, requests); });
+  }
+
+  // Not what drivers do right: without a pool, or with a device twice, the devices are offered to
+  // nobody, and pods are told.
+  void Slice(Value spec, const std::string& path) {
+    Nodes(spec, path);
+    ForEach(spec, "devices", path,
+            [&](Value device, const std::string& at) { Device(device, at); });
+  }
+
+  // Classes, requests and subrequests.
+  void Selectors(Value owner, const std::string& path) {
+    ForEach(owner, "selectors", path, [&](Value selector, const std::string& at) {
+      if (IsSet(selector.Find("cel"))) return;
+      Warn({}, selector, at + ": has no cel, and no device can match it");
+    });
+  }
+
+ private:
+  void Error(Value at, Value otherwise, std::string message) {
+    problems_.AddError(at ? at.where() : otherwise.where(), "", std::move(message));
+  }
+  void Warn(Value at, Value otherwise, std::string message) {
+    problems_.AddWarning(at ? at.where() : otherwise.where(), "", std::move(message));
+  }
+
+  static void ForEach(Value owner, absl::string_view field, const std::string& path,
+                      absl::FunctionRef<void(Value, const std::string&)> visit) {
+    size_t index = 0;
+    for (const Value element : owner.Find(field).elements()) {
+      visit(element, IndexPath(ChildPath(path, field), index++));
+    }
+  }
+
+  void Required(Value owner, absl::string_view field, const std::string& path) {
+    if (!Text(owner.Find(field)).empty()) return;
+    Error(owner.Find(field), owner, absl::StrCat(path, ".", field, ": is missing"));
+  }
+
+  // Of requests and subrequests.
+  void Name(Value owner, const std::string& path, std::set<std::string>& names,
+            const std::string& before) {
+    const Value name = owner.Find("name");
+    if (!IsSet(name)) return Error({}, owner, path + ".name: is missing");
+    const std::string text(Text(name));
+    if (!IsLabel(text)) {
+      return Error(name, owner,
+                   absl::StrCat(path, ".name: ", Quoted(text),
+                                " is no name; it has lower case letters, digits and '-', up to "
+                                "63, and begins and ends with a letter or digit"));
+    }
+    if (names.insert(before + text).second) return;
+    Error(name, owner, absl::StrCat(path, ".name: ", Quoted(text), " is there a second time"));
+  }
+
+  void Request(Value request, const std::string& path, std::set<std::string>& requests) {
+    const Value list = request.Find("firstAvailable");
+    const Value exactly = request.Find("exactly");
+    const auto set =
+        std::find_if(std::begin(kFieldsOfExactly), std::end(kFieldsOfExactly),
+                     [&](absl::string_view field) { return IsSet(request.Find(field)); });
+    const bool has_fields = set != std::end(kFieldsOfExactly);
+    if (!is_beta1_ && has_fields) {
+      Error(request.Find(*set), request,
+            absl::StrCat(path, ".", *set, ": stands in `exactly` in resource.k8s.io/", version_,
+                         "; in the request itself only in v1beta1"));
+    } else if (is_beta1_ && IsSet(exactly)) {
+      Error(exactly, request,
+            path +
+                ".exactly: is not in resource.k8s.io/v1beta1, where its fields stand in the "
+                "request itself; write the object as v1");
+    } else if (IsSet(list) && (has_fields || IsSet(exactly))) {
+      Error(list, request,
+            absl::StrCat(path, ".firstAvailable: cannot stand beside ",
+                         is_beta1_ ? *set : "exactly", "; a request has one of them"));
+    } else if (!IsSet(list) && !has_fields && !IsSet(exactly)) {
+      Warn({}, request,
+           absl::StrCat(path, ": asks for nothing; it has neither ",
+                        is_beta1_ ? "deviceClassName" : "exactly", " nor firstAvailable"));
+    }
+    if (IsSet(exactly)) Exact(exactly, path + ".exactly");
+    if (is_beta1_ && has_fields) Exact(request, path);
+    const std::string name(Text(request.Find("name")));
+    ForEach(request, "firstAvailable", path, [&](Value alternative, const std::string& at) {
+      Name(alternative, at, requests, name + "/");
+      Exact(alternative, at);
+    });
+  }
+
+  void Exact(Value request, const std::string& path) {
+    Required(request, "deviceClassName", path);
+    Selectors(request, path);
+    const Value count = request.Find("count");
+    const int64_t number = count.AsInt64().value_or(0);
+    if (Text(request.Find("allocationMode")) == "All") {
+      if (number != 0) {
+        Error(count, request,
+              path + ".count: cannot be set with allocationMode All, which takes all there are");
+      }
+    } else if (number < 0) {
+      Error(count, request, absl::StrCat(path, ".count: ", number, " is not greater than 0"));
+    }
+  }
+
+  void References(Value owner, const std::string& path, const std::set<std::string>& requests) {
+    ForEach(owner, "requests", path, [&](Value name, const std::string& at) {
+      if (requests.count(std::string(Text(name))) > 0) return;
+      Error(name, owner,
+            absl::StrCat(at, ": ", Quoted(Text(name)), " is no request of this claim; it has ",
+                         requests.empty() ? "none" : absl::StrJoin(requests, ", ")));
+    });
+  }
+
+  void Constraint(Value constraint, const std::string& path) {
+    const Value match = constraint.Find("matchAttribute");
+    const Value distinct = constraint.Find("distinctAttribute");
+    if (IsSet(match) && IsSet(distinct)) {
+      Error(distinct, constraint,
+            path + ".distinctAttribute: cannot stand beside matchAttribute; write two constraints");
+    }
+    for (const auto& [value, field] :
+         {std::pair(match, ".matchAttribute"), std::pair(distinct, ".distinctAttribute")}) {
+      const absl::string_view name = Text(value);
+      if (!IsSet(value) || absl::c_count(name, '/') == 1) continue;
+      Error(value, constraint,
+            absl::StrCat(path, field, ": ", Quoted(name),
+                         " has no domain; write it as DOMAIN/NAME, mostly the driver's"));
+    }
+  }
+
+  // For which nodes the devices of a slice are.
+  void Nodes(Value spec, const std::string& path) {
+    std::vector<absl::string_view> set;
+    for (const absl::string_view field : {"nodeName", "nodeSelector"}) {
+      if (IsSet(spec.Find(field)) &&
+          !(spec.Find(field).IsString() && Text(spec.Find(field)).empty()))
+        set.push_back(field);
+    }
+    for (const absl::string_view field : {"allNodes", "perDeviceNodeSelection"}) {
+      if (spec.Find(field).AsBool().value_or(false)) set.push_back(field);
+    }
+    if (set.size() > 1) {
+      Error(spec.Find(set[1]), spec,
+            absl::StrCat(path, ".", set[1], ": cannot stand beside ", set[0],
+                         "; a slice says in one way for which nodes it is"));
+    } else if (set.empty() && spec.Find("devices").size() > 0) {
+      Warn({}, spec,
+           path +
+               ": is for no node; it has none of nodeName, nodeSelector, allNodes and "
+               "perDeviceNodeSelection");
+    }
+  }
+
+  void Device(Value device, const std::string& path) {
+    const Value basic = device.Find("basic");
+    if (!is_beta1_ && IsSet(basic)) {
+      Error(basic, device,
+            absl::StrCat(path, ".basic: is not in resource.k8s.io/", version_,
+                         ", where its fields stand in the device itself; only v1beta1 has it"));
+    } else if (is_beta1_ && !IsSet(basic)) {
+      for (const absl::string_view field : {"attributes", "capacity"}) {
+        if (!IsSet(device.Find(field))) continue;
+        return Error(device.Find(field), device,
+                     absl::StrCat(path, ".", field, ": stands in `basic` in resource.k8s.io/",
+                                  "v1beta1; write the object as v1, or move it there"));
+      }
+    }
+    const Value fields = IsSet(basic) ? basic : device;
+    const std::string below = IsSet(basic) ? path + ".basic" : path;
+    for (const Value::Item& attribute : fields.Find("attributes").items()) {
+      Attribute(attribute, below);
+    }
+  }
+
+  // Of the device at `path`.
+  void Attribute(const Value::Item& attribute, const std::string& path) {
+    absl::InlinedVector<absl::string_view, 4> set;
+    for (const absl::string_view type : {"int", "bool", "string", "version"}) {
+      if (IsSet(attribute.value.Find(type))) set.push_back(type);
+    }
+    if (set.size() == 1) return;
+    const std::string at = absl::StrCat(path, ".attributes[", attribute.key, "]");
+    if (set.size() > 1) {
+      problems_.AddError(attribute.where, "",
+                         absl::StrCat(at, ": has one value, not ", absl::StrJoin(set, " and ")));
+    } else {
+      problems_.AddWarning(attribute.where, "",
+                           at + ": has no value; it has one of int, bool, string and version");
+    }
+  }
+
+  const bool is_beta1_;
+  const absl::string_view version_;
+  Problems& problems_;
+};
+
+void AddSelectors(Value owner, const std::string& path,
+                  std::map<std::string, SourceLocation>& places) {
+  size_t index = 0;
+  for (const Value selector : owner.Find("selectors").elements()) {
+    const Value expression = selector.Find("cel").Find("expression");
+    const std::string field = absl::StrCat(path, ".selectors[", index++, "].cel.expression");
+    if (expression) places.emplace(field, expression.where());
+  }
+}
+
+}  // namespace
+
+void CheckDeviceRules(Kind kind, absl::string_view version, Value object, Problems& problems) {
+  Rules rules(version, problems);
+  const Value spec = object.Find("spec");
+  if (kind == Kind::kDeviceClass) {
+    rules.Selectors(spec, "spec");
+  } else if (kind == Kind::kResourceClaim) {
+    rules.Claim(spec.Find("devices"), "spec.devices");
+  } else if (kind == Kind::kResourceClaimTemplate) {
+    rules.Claim(spec.Find("spec").Find("devices"), "spec.spec.devices");
+  } else if (kind == Kind::kResourceSlice) {
+    rules.Slice(spec, "spec");
+  } else if (kind == Kind::kPod) {
+    CheckClaimReferences(spec, "spec", problems);
+  }
+}
+
+void CheckClaimReferences(Value pod_spec, const std::string& path, Problems& problems) {
+  std::set<absl::string_view> names;
+  size_t index = 0;
+  for (const Value reference : pod_spec.Find("resourceClaims").elements()) {
+    const std::string at = absl::StrCat(path, ".resourceClaims[", index++, "]");
+    const auto error = [&](Value field, absl::string_view message) {
+      problems.AddError(field ? field.where() : reference.where(), "", absl::StrCat(at, message));
+    };
+    const Value name = reference.Find("name");
+    const Value claim = reference.Find("resourceClaimName");
+    const Value claim_template = reference.Find("resourceClaimTemplateName");
+    if (Text(name).empty()) {
+      error(name, ".name: is missing");
+    } else if (!names.insert(Text(name)).second) {
+      error(name, absl::StrCat(".name: ", Quoted(Text(name)), " is there a second time"));
+    }
+    if (IsSet(claim) && IsSet(claim_template)) {
+      error(claim_template,
+            ".resourceClaimTemplateName: cannot stand beside resourceClaimName; a reference has "
+            "one of them");
+    } else if (!IsSet(claim) && !IsSet(claim_template)) {
+      problems.AddWarning(reference.where(), "",
+                          at + ": names no claim; it has neither resourceClaimName nor "
+                               "resourceClaimTemplateName");
+    }
+  }
+  for (const absl::string_view list : {"initContainers", "containers"}) {
+    size_t place = 0;
+    for (const Value container : pod_spec.Find(list).elements()) {
+      size_t number = 0;
+      for (const Value use : container.Find("resources").Find("claims").elements()) {
+        const Value name = use.Find("name");
+        if (names.count(Text(name)) == 0) {
+          problems.AddError(
+              name ? name.where() : use.where(), "",
+              absl::StrCat(
+                  path, ".", list, "[", place, "].resources.claims[", number,
+                  "].name: ", Quoted(Text(name)), " is none of the pod's resourceClaims",
+                  names.empty() ? ", of which it has none" : ": " + absl::StrJoin(names, ", ")));
+        }
+        ++number;
+      }
+      ++place;
+    }
+  }
+}
+
+std::map<std::string, SourceLocation> PlacesOfSelectors(Kind kind, Value object) {
+  std::map<std::string, SourceLocation> places;
+  Value devices = object.Find("spec");
+  std::string path = "spec";
+  if (kind == Kind::kDeviceClass) {
+    AddSelectors(devices, path, places);
+    return places;
+  }
+  if (kind == Kind::kResourceClaimTemplate) {
+    devices = devices.Find("spec");
+    path += ".spec";
+  } else if (kind != Kind::kResourceClaim) {
+    return places;
+  }
+  devices = devices.Find("devices");
+  path += ".devices";
+  size_t index = 0;
+  for (const Value request : devices.Find("requests").elements()) {
+    const std::string at = absl::StrCat(path, ".requests[", index++, "]");
+    const Value exactly = request.Find("exactly");
+    AddSelectors(exactly ? exactly : request, at + ".exactly", places);
+    size_t place = 0;
+    for (const Value alternative : request.Find("firstAvailable").elements()) {
+      AddSelectors(alternative, absl::StrCat(at, ".firstAvailable[", place++, "]"), places);
+    }
+  }
+  return places;
+}
+
+}  // namespace berth

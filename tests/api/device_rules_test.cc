@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// What manifests are told that an API server refuses of claims, classes and slices of devices.
+#include <gmock/gmock.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "berth/api/manifest.h"
+
+namespace berth {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::vector<std::string> ProblemsOf(absl::string_view text) {
+  std::vector<std::string> lines;
+  for (const Problem& problem : ParseManifest(text, "f").problems) {
+    lines.push_back(problem.ToString());
+  }
+  return lines;
+}
+
+std::vector<std::string> OfClaim(absl::string_view version, absl::string_view devices) {
+  return ProblemsOf(absl::StrCat("apiVersion: resource.k8s.io/", version,
+                                 "\nkind: ResourceClaim\nmetadata: {name: k}\nspec:\n  devices: {",
+                                 devices, "}\n"));
+}
+
+TEST(DeviceRules, GoodClaimsOfAllVersions) {
+  const std::string all =
+      "requests: [{name: r, exactly: {deviceClassName: c, allocationMode: All}}, {name: q, "
+      "firstAvailable: [{name: a, deviceClassName: c, count: 2}, {name: b, deviceClassName: d}]}], "
+      "constraints: [{requests: [r, q, q/a], matchAttribute: d.x/numa}, {distinctAttribute: "
+      "d.x/numa}], config: [{requests: [q/b], opaque: {driver: d.x, parameters: {}}}]";
+  EXPECT_THAT(OfClaim("v1", all), IsEmpty());
+  EXPECT_THAT(OfClaim("v1beta2", all), IsEmpty());
+  EXPECT_THAT(OfClaim("v1beta1",
+                      "requests: [{name: r, deviceClassName: c, selectors: [{cel: {expression: "
+                      "'true'}}]}, {name: q, firstAvailable: [{name: a, deviceClassName: c}]}]"),
+              IsEmpty());
+  EXPECT_THAT(OfClaim("v1", ""), IsEmpty());
+}
+
+TEST(DeviceRules, ClaimsThatAnApiServerRefuses) {
+  struct Case {
+    absl::string_view version, devices, expected;
+  };
+  for (const Case& c : std::vector<Case>{
+           {"v1", "requests: [{exactly: {deviceClassName: c}}]",
+            "f:5:24: error: ResourceClaim default/k: spec.devices.requests[0].name: is missing"},
+           {"v1", "requests: [{name: a/b, exactly: {deviceClassName: c}}]",
+            "f:5:31: error: ResourceClaim default/k: spec.devices.requests[0].name: \"a/b\" is no"},
+           {"v1",
+            "requests: [{name: r, exactly: {deviceClassName: c}}, {name: r, exactly: "
+            "{deviceClassName: c}}]",
+            "spec.devices.requests[1].name: \"r\" is there a second time"},
+           {"v1", "requests: [{name: r, exactly: {}}]",
+            "spec.devices.requests[0].exactly.deviceClassName: is missing"},
+           {"v1", "requests: [{name: r, deviceClassName: c}]",
+            "spec.devices.requests[0].deviceClassName: stands in `exactly` in resource.k8s.io/v1"},
+           {"v1beta2", "requests: [{name: r, exactly: {deviceClassName: c}, count: 2}]",
+            "spec.devices.requests[0].count: stands in `exactly` in resource.k8s.io/v1beta2"},
+           {"v1beta1", "requests: [{name: r, exactly: {deviceClassName: c}}]",
+            "spec.devices.requests[0].exactly: is not in resource.k8s.io/v1beta1"},
+           {"v1",
+            "requests: [{name: r, exactly: {deviceClassName: c}, firstAvailable: [{name: a, "
+            "deviceClassName: c}]}]",
+            "spec.devices.requests[0].firstAvailable: cannot stand beside exactly"},
+           {"v1beta1",
+            "requests: [{name: r, deviceClassName: c, firstAvailable: [{name: a, "
+            "deviceClassName: c}]}]",
+            "spec.devices.requests[0].firstAvailable: cannot stand beside deviceClassName"},
+           {"v1",
+            "requests: [{name: r, firstAvailable: [{name: a, deviceClassName: c}, {name: a, "
+            "deviceClassName: d}]}]",
+            "spec.devices.requests[0].firstAvailable[1].name: \"a\" is there a second time"},
+           {"v1",
+            "requests: [{name: r, exactly: {deviceClassName: c, allocationMode: All, count: 3}}]",
+            "spec.devices.requests[0].exactly.count: cannot be set with allocationMode All"},
+           {"v1", "requests: [{name: r, exactly: {deviceClassName: c, count: -1}}]",
+            "spec.devices.requests[0].exactly.count: -1 is not greater than 0"},
+           {"v1",
+            "requests: [{name: r, exactly: {deviceClassName: c}}], constraints: [{requests: [s], "
+            "matchAttribute: d.x/a}]",
+            "spec.devices.constraints[0].requests[0]: \"s\" is no request of this claim; it has r"},
+           {"v1",
+            "requests: [{name: r, exactly: {deviceClassName: c}}], config: [{requests: [r/a]}]",
+            "spec.devices.config[0].requests[0]: \"r/a\" is no request of this claim; it has r"},
+           {"v1", "constraints: [{matchAttribute: numa}]",
+            "spec.devices.constraints[0].matchAttribute: \"numa\" has no domain"},
+           {"v1", "constraints: [{matchAttribute: d.x/a, distinctAttribute: d.x/b}]",
+            "spec.devices.constraints[0].distinctAttribute: cannot stand beside matchAttribute"},
+       }) {
+    EXPECT_THAT(
+        OfClaim(c.version, c.devices),
+        ElementsAre(::testing::AllOf(HasSubstr(" error: "), HasSubstr(std::string(c.expected)))))
+        << c.devices;
+  }
+}
+
+// A later API may mean something by it: such pods are rejected, and not by the reader.
+TEST(DeviceRules, WhatOnlyALaterApiMayMeanIsAWarning) {
+  EXPECT_THAT(OfClaim("v1", "requests: [{name: r}]"),
+              ElementsAre("f:5:24: warning: ResourceClaim default/k: spec.devices.requests[0]: "
+                          "asks for nothing; it has neither exactly nor firstAvailable"));
+  EXPECT_THAT(
+      OfClaim("v1", "requests: [{name: r, exactly: {deviceClassName: c, selectors: [{}]}}]"),
+      ElementsAre(HasSubstr("selectors[0]: has no cel, and no device can match it")));
+}
+
+TEST(DeviceRules, TemplatesAndClassesHaveTheSame) {
+  EXPECT_THAT(ProblemsOf("apiVersion: resource.k8s.io/v1\nkind: ResourceClaimTemplate\nmetadata: "
+                         "{name: t}\nspec:\n  spec:\n    devices:\n      requests:\n      - {name: "
+                         "r, exactly: {}}\n"),
+              ElementsAre("f:8:28: error: ResourceClaimTemplate default/t: "
+                          "spec.spec.devices.requests[0].exactly.deviceClassName: is missing"));
+  EXPECT_THAT(ProblemsOf("apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: "
+                         "c}\nspec: {selectors: [{}]}\n"),
+              ElementsAre(HasSubstr("f:4:20: warning: DeviceClass c: spec.selectors[0]: has no")));
+}
+
+std::vector<std::string> OfSlice(absl::string_view version, absl::string_view spec) {
+  return ProblemsOf(absl::StrCat("apiVersion: resource.k8s.io/", version,
+                                 "\nkind: ResourceSlice\nmetadata: {name: s}\nspec: {", spec,
+                                 "}\n"));
+}
+
+TEST(DeviceRules, Slices) {
+  const std::string good = "driver: d.x, pool: {name: p, generation: 1, resourceSliceCount: 1}, ";
+  EXPECT_THAT(OfSlice("v1", good + "nodeName: n0, devices: [{name: a, attributes: {m: {int: 1}}}]"),
+              IsEmpty());
+  EXPECT_THAT(OfSlice("v1beta1", good + "allNodes: true, devices: [{name: a, basic: {attributes: "
+                                        "{m: {int: 1}}}}]"),
+              IsEmpty());
+  // As printed by a cluster whose API has the field, and leaves it unset.
+  EXPECT_THAT(OfSlice("v1", good + "nodeName: n0, allNodes: false, devices: []"), IsEmpty());
+  struct Case {
+    absl::string_view version;
+    std::string spec, expected;
+  };
+  for (const Case& c : std::vector<Case>{
+           {"v1", good + "nodeName: n0, allNodes: true",
+            "error: ResourceSlice s: spec.allNodes: cannot stand beside nodeName"},
+           {"v1", good + "devices: [{name: a}]", "warning: ResourceSlice s: spec: is for no node"},
+           {"v1", good + "nodeName: n0, devices: [{name: a, attributes: {m: {int: 1, string: a}}}]",
+            "error: ResourceSlice s: spec.devices[0].attributes[m]: has one value, not int and "
+            "string"},
+           {"v1", good + "nodeName: n0, devices: [{name: a, attributes: {m: {}}}]",
+            "warning: ResourceSlice s: spec.devices[0].attributes[m]: has no value"},
+           {"v1", good + "nodeName: n0, devices: [{name: a, basic: {}}]",
+            "error: ResourceSlice s: spec.devices[0].basic: is not in resource.k8s.io/v1"},
+           {"v1beta1", good + "nodeName: n0, devices: [{name: a, capacity: {m: {value: 1}}}]",
+            "error: ResourceSlice s: spec.devices[0].capacity: stands in `basic`"},
+       }) {
+    EXPECT_THAT(OfSlice(c.version, c.spec), ElementsAre(HasSubstr(c.expected))) << c.spec;
+  }
+}
+
+TEST(DeviceRules, ReferencesOfPods) {
+  const auto of_pod = [](absl::string_view claims, absl::string_view uses) {
+    return ProblemsOf(absl::StrCat(
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n", "  resourceClaims: [", claims,
+        "]\n", "  containers: [{name: c, image: x, resources: {claims: [", uses, "]}}]\n"));
+  };
+  EXPECT_THAT(of_pod("{name: a, resourceClaimName: k}", "{name: a, request: r}"), IsEmpty());
+  EXPECT_THAT(of_pod("", ""), IsEmpty());
+  EXPECT_THAT(of_pod("{name: a, resourceClaimName: k}", "{name: b}"),
+              ElementsAre("f:6:64: error: Pod default/p: spec.containers[0].resources.claims[0]."
+                          "name: \"b\" is none of the pod's resourceClaims: a"));
+  EXPECT_THAT(of_pod("", "{name: b}"), ElementsAre(HasSubstr("of which it has none")));
+  EXPECT_THAT(of_pod("{name: a, resourceClaimName: k, resourceClaimTemplateName: t}", ""),
+              ElementsAre(HasSubstr("resourceClaims[0].resourceClaimTemplateName: cannot stand")));
+  EXPECT_THAT(of_pod("{name: a, resourceClaimName: k}, {name: a, resourceClaimName: l}", ""),
+              ElementsAre(HasSubstr("resourceClaims[1].name: \"a\" is there a second time")));
+  EXPECT_THAT(of_pod("{name: a}", ""),
+              ElementsAre(HasSubstr("warning: Pod default/p: spec.resourceClaims[0]: names no")));
+}
+
+TEST(DeviceRules, ReferencesOfWorkloads) {
+  EXPECT_THAT(
+      ProblemsOf("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec:\n  selector: "
+                 "{matchLabels: {a: b}}\n  template:\n    metadata: {labels: {a: b}}\n    spec: "
+                 "{containers: [{name: c, image: x, resources: {claims: [{name: b}]}}]}\n"),
+      Contains(HasSubstr("f:8:73: error: Deployment default/d: spec.template.spec.containers[0]."
+                         "resources.claims[0].name: \"b\" is none")));
+}
+
+}  // namespace
+}  // namespace berth
