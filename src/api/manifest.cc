@@ -224,7 +224,7 @@ class ManifestReader {
   }
 
   void DecodeObject(Value value, Kind kind, absl::string_view api_version) {
-    DecodeOptions options{.unknown_fields = UnknownFieldsOf(value)};
+    const DecodeOptions options{.unknown_fields = UnknownFieldsOf(value)};
     // The subject is for problems only, and costs as much as a small object.
     Problems problems;
     std::shared_ptr<google::protobuf::Message> message = NewMessage(kind);
