@@ -20,7 +20,7 @@
 #include "cache/cache.h"
 #include "cache/nominations.h"
 #include "cache/objects.h"
-#include "disruption/followed_budgets.h"
+#include "disruption/budget_tracker.h"
 #include "group/group_index.h"
 #include "queue/pod_update_events.h"
 
@@ -113,7 +113,7 @@ class ClusterState {
   }
   void GiveBackDisruption(const PodInfo& pod) { budgets_->GiveBack(pod, nodes()); }
   // For plugins.
-  const std::shared_ptr<FollowedBudgets>& followed_budgets() const { return budgets_; }
+  const std::shared_ptr<BudgetTracker>& budget_tracker() const { return budgets_; }
 
   // The cluster has been asked to evict the pod. Until the watch shows that it goes, it is taken
   // for one that is being deleted: nobody picks it as a victim again, or makes more room than
@@ -185,7 +185,7 @@ class ClusterState {
   };
   IdentityMap<Leaving, ByUid> terminating_;
   const std::shared_ptr<GoneInPlan> gone_in_plan_ = std::make_shared<GoneInPlan>();
-  const std::shared_ptr<FollowedBudgets> budgets_ = std::make_shared<FollowedBudgets>();
+  const std::shared_ptr<BudgetTracker> budgets_ = std::make_shared<BudgetTracker>();
   SegmentedMap<Symbol, std::shared_ptr<const NodeInfo>> nodes_;  // without their pods
 };
 

@@ -21,7 +21,7 @@ namespace {
 // How long a cluster may take to deliver what there is before that is reported.
 constexpr absl::Duration kLongestSync = absl::Seconds(30);
 
-SchedulingQueue MakeQueue(const ProfileSetup& setup, RoomView& room) {
+SchedulingQueue MakeQueue(const ProfileSetup& setup, FreeResourcesView& room) {
   const std::vector<const Framework*>& frameworks = setup.profiles->all();
   std::vector<QueueProfile> profiles;
   for (const Framework* framework : frameworks) {

@@ -23,6 +23,7 @@
 #include "engine/event_handlers.h"
 #include "engine/failure_handler.h"
 #include "engine/framework_set.h"
+#include "engine/free_resources_on_nodes.h"
 #include "engine/group_reservations.h"
 #include "engine/inbox.h"
 #include "engine/moved_pods.h"
@@ -30,7 +31,6 @@
 #include "engine/preemption_executor.h"
 #include "engine/random_sequence.h"
 #include "engine/recorder.h"
-#include "engine/room_on_nodes.h"
 #include "engine/stale_groups.h"
 #include "engine/table_updater.h"
 #include "engine/timers.h"
@@ -128,7 +128,7 @@ class Engine final : public Scheduler {
   const FrameworkSet& profiles_;
   AttemptObserver* const attempt_observer_;  // options_.cluster, or null
   EngineMetrics metrics_;
-  RoomOnNodes room_;
+  FreeResourcesOnNodes room_;
   SchedulingQueue queue_;
   Binder binder_;
   FailureHandler failure_handler_;

@@ -66,7 +66,7 @@ class ProfileHandle final : public Handle, private ResourceNeedSource {
         extenders_(extenders),
         services_(services) {
     SharedSlot(typeid(GoneInPlan).name()) = cluster.gone_in_plan();
-    SharedSlot(typeid(FollowedBudgets).name()) = cluster.followed_budgets();
+    SharedSlot(typeid(BudgetTracker).name()) = cluster.budget_tracker();
   }
 
   // The profile's framework, once it is built. Before that nothing can be run.

@@ -85,6 +85,10 @@ bool HasRejector(const NodeVerdicts& verdicts, uint8_t rejector) {
   return !rejectors.empty() && std::memchr(rejectors.data(), rejector, rejectors.size()) != nullptr;
 }
 
+bool AnyFeasible(const NodeVerdicts& verdicts) {
+  return HasRejector(verdicts, NodeVerdicts::kNoRejector);
+}
+
 RejectorCounts CountRejectors(const NodeVerdicts& verdicts) {
   // Mostly the same has rejected the row before: in turn, none waits for that one's count.
   constexpr NodeRow kTurns = 4;
@@ -113,7 +117,7 @@ std::vector<NodeRow> RowsWith(const NodeVerdicts& verdicts, Code code) {
 
 FreeCapacity VerdictDiagnosis::MeasureFree(const FreeCapacityQuestion& question) {
   FreeCapacity free = MeasureFreeCapacity(question, nodes_, verdicts_);
-  if (HasRejector(verdicts_, NodeVerdicts::kNoRejector)) {
+  if (AnyFeasible(verdicts_)) {
     FreeCapacityQuestion of_feasible = question;
     of_feasible.rejector = NodeVerdicts::kNoRejector;
     free.all_free =

@@ -19,6 +19,8 @@ namespace berth {
 
 // Whether this is NodeVerdicts::rejector() of any row.
 bool HasRejector(const NodeVerdicts& verdicts, uint8_t rejector);
+// Whether any row is feasible.
+bool AnyFeasible(const NodeVerdicts& verdicts);
 // How many rows each plugin rejected, by NodeVerdicts::rejector().
 using RejectorCounts = std::array<int, 256>;
 RejectorCounts CountRejectors(const NodeVerdicts& verdicts);

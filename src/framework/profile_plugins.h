@@ -97,7 +97,8 @@ struct ProfilePlugins {
   const PluginArgs& args(absl::string_view plugin) const;
   // Enabled names at a point, in order.
   std::vector<std::string> Names(ExtensionPoint point) const;
-  // The position of `plugin` in `filter`, or NodeVerdicts::kNotFiltered.
+  // NodeVerdicts::rejector() of rows that `plugin` rejects: its position in `filter`. kNotFiltered
+  // if it is no Filter plugin.
   uint8_t FilterIndex(Symbol plugin) const;
 
   // Calls visit(point, hooks) for every extension point of `plugins`.

@@ -15,7 +15,7 @@
 #include "berth/framework/postfilter.h"
 #include "berth/framework/status.h"
 #include "berth/preemption/preemption.h"
-#include "disruption/followed_budgets.h"
+#include "disruption/budget_tracker.h"
 #include "group/group_victims.h"
 #include "preemption/candidate_scores.h"
 
@@ -31,7 +31,7 @@ struct PreemptionQuery {
   int potential_nodes;
   PreemptionRules::SearchRange range;
   std::vector<PreemptionRules::CandidateScore> scores;  // empty: DefaultScoresOf()
-  const FollowedBudgets& budgets;
+  const BudgetTracker& budgets;
   // Which groups end without some of their pods; null: there are none.
   const GroupVictims* groups = nullptr;
   // Null: no pod is spared for its group.

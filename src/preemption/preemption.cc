@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "disruption/followed_budgets.h"
+#include "disruption/budget_tracker.h"
 #include "group/group_victims.h"
 #include "preemption/candidate_search.h"
 #include "preemption/dry_run_node.h"
@@ -60,9 +60,9 @@ void PreferCandidatesThatEndNoGroup(Handle& handle, const GroupVictims& groups,
 
 struct Preemption::Parts {
   explicit Parts(Handle& handle)
-      : budgets(handle.Shared<FollowedBudgets>()), full(handle), pruned(handle) {}
+      : budgets(handle.Shared<BudgetTracker>()), full(handle), pruned(handle) {}
 
-  const std::shared_ptr<FollowedBudgets> budgets;  // one for each scheduler
+  const std::shared_ptr<BudgetTracker> budgets;  // one for each scheduler
   FullSearch full;
   PrunedSearch pruned;
 };

@@ -21,7 +21,7 @@
 #include "queue/hint_classes.h"
 #include "queue/queue_entry.h"
 #include "queue/queueing_hints.h"
-#include "queue/room_turns.h"
+#include "queue/retry_turns.h"
 #include "queue/stored_event.h"
 
 namespace berth {
@@ -57,7 +57,7 @@ class EventQueue {
   };
   // Everything outlives this.
   EventQueue(const EventTable& table, const QueueingHints& hints, EntryIndex& entries,
-             RoomTurns& turns, const Limits& limits, Listener& listener)
+             RetryTurns& turns, const Limits& limits, Listener& listener)
       : table_(table),
         hints_(hints),
         entries_(entries),
@@ -95,7 +95,7 @@ class EventQueue {
     absl::Span<const PluginSlot> interested;
     uint64_t number = 0;      // by order of occurrence
     uint64_t next_class = 0;  // classes with lower numbers have been asked
-    bool pod_left = false;    // it is left to RoomTurns who of its lines is tried
+    bool pod_left = false;    // it is left to RetryTurns who of its lines is tried
     bool has_begun = false;
   };
   // The entries to be requeued.
@@ -131,7 +131,7 @@ class EventQueue {
   const EventTable& table_;
   const QueueingHints& hints_;
   EntryIndex& entries_;
-  RoomTurns& turns_;
+  RetryTurns& turns_;
   const Limits limits_;
   Listener& listener_;
   HintClasses hint_classes_;  // entries that events may concern

@@ -19,7 +19,7 @@
 namespace berth {
 
 struct HintClass;
-struct RoomLine;
+struct RetryLine;
 
 enum class QueueState : uint8_t {
   kActive,   // to be tried as soon as its turn comes
@@ -76,7 +76,7 @@ struct QueueEntry {
   IdentityPtr pod;                     // of a single pod's
   HintClass* hint_class = nullptr;     // with which it waits for events; null if it does not
   uint64_t sequence_in_class = 0;
-  RoomLine* room_line = nullptr;  // in which it waits for room; null if it does not
+  RetryLine* room_line = nullptr;  // in which it waits for room; null if it does not
 
   // --- What it is ---
   bool is_group = false;

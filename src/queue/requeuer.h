@@ -16,7 +16,7 @@
 #include "queue/queue_metrics.h"
 #include "queue/queue_profile.h"
 #include "queue/queueing_hints.h"
-#include "queue/room_turns.h"
+#include "queue/retry_turns.h"
 #include "queue/sub_queues.h"
 
 namespace berth {
@@ -28,7 +28,7 @@ class Requeuer {
  public:
   // Everything outlives this.
   Requeuer(absl::Span<const QueueProfile> profiles, const Clock& clock, Backoff backoff,
-           SubQueues& places, Gates& gates, RoomTurns& turns, EventQueue& events,
+           SubQueues& places, Gates& gates, RetryTurns& turns, EventQueue& events,
            QueueMetrics& metrics, uint64_t& next_sequence)
       : profiles_(profiles),
         clock_(clock),
@@ -68,7 +68,7 @@ class Requeuer {
   const Backoff backoff_;
   SubQueues& places_;
   Gates& gates_;
-  RoomTurns& turns_;
+  RetryTurns& turns_;
   EventQueue& events_;
   QueueMetrics& metrics_;
   uint64_t& next_sequence_;

@@ -24,6 +24,7 @@
 #include "queue/entry_index.h"
 #include "queue/event_queue.h"
 #include "queue/event_table.h"
+#include "queue/free_resources_view.h"
 #include "queue/gates.h"
 #include "queue/in_flight.h"
 #include "queue/pending_report.h"
@@ -33,8 +34,7 @@
 #include "queue/queue_profile.h"
 #include "queue/queueing_hints.h"
 #include "queue/requeuer.h"
-#include "queue/room_turns.h"
-#include "queue/room_view.h"
+#include "queue/retry_turns.h"
 #include "queue/sub_queues.h"
 
 namespace berth {
@@ -53,7 +53,7 @@ struct QueueOptions {
   SchedulerMetrics* metrics = nullptr;  // may be null
   QueueOrder* order = nullptr;          // null: QueueSort alone decides
   // Where there is room; null: who might fit is tried, without a look whether it does.
-  RoomView* room = nullptr;
+  FreeResourcesView* room = nullptr;
 };
 
 // Each pod is in exactly one place: an entry that is active, in backoff, unschedulable, gated or in
@@ -208,7 +208,7 @@ class SchedulingQueue final : private EventQueue::Listener {
   SubQueues places_;
   Gates gates_;
   const QueueingHints hints_;
-  RoomTurns turns_;
+  RetryTurns turns_;
   EventQueue events_;
   Requeuer requeuer_;
   InFlight in_flight_;

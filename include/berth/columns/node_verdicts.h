@@ -18,9 +18,10 @@ namespace berth {
 // kUnschedulableAndUnresolvable and rejector kNotFiltered. Threads: the one that filters.
 class NodeVerdicts {
  public:
-  static constexpr uint8_t kNotFiltered = 255;  // excluded by PreFilter, or the search ended before
-  static constexpr uint8_t kNoRejector = 254;   // feasible
-  static constexpr uint8_t kExtender = 253;     // rejected by an extender
+  // Excluded by PreFilter, or the search ended before the row.
+  static constexpr uint8_t kNotFiltered = 255;
+  static constexpr uint8_t kNoRejector = 254;  // feasible
+  static constexpr uint8_t kExtender = 253;    // rejected by an extender
   // No reason id: the row shares its message with no other row.
   static constexpr uint8_t kNoReasonId = 255;
 

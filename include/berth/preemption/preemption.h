@@ -139,11 +139,10 @@ class Preemption {
   ~Preemption();
 
   // Finds the best (OrderedScores()) of the nodes whose status is exactly Unschedulable and fills
-  // `result`. Success
-  // if a node was found; Unschedulable with what speaks against each node if not, and `retry_at` if
-  // time may mend it. Changes nothing. Rules that implement PreemptionHints have it done faster.
-  // The pruned search yields when state.work_budget() is spent. With state.full_evaluation() every
-  // node is dry-run.
+  // `result`. Success if a node was found; Unschedulable with what speaks against each node if not,
+  // and `retry_at` if that may change by time alone. Changes nothing. Rules that implement
+  // PreemptionHints have it done faster. The pruned search yields when state.work_budget() is
+  // spent. With state.full_evaluation() every node is dry-run.
   Status Run(PreemptionRules& rules, const CycleState& state, const PodInfo& pod,
              const NodeStatuses& statuses, PostFilterResult& result);
 

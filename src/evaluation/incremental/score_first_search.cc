@@ -65,7 +65,7 @@ bool ScoreFirstSearch::SomeIsFeasible(const EvaluationRequest& request) {
       request.state, *request.pod, request.nodes, rows_, verdicts_);
   failed_ |= !status.ok();
   if (failed_) return false;
-  const bool some = HasRejector(verdicts_, NodeVerdicts::kNoRejector);
+  const bool some = AnyFeasible(verdicts_);
   none_is_feasible_ = !some;
   return some;
 }

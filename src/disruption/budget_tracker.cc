@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implementation of followed_budgets.h.
-#include "disruption/followed_budgets.h"
+// Implementation of budget_tracker.h.
+#include "disruption/budget_tracker.h"
 
 #include <algorithm>
 #include <utility>
@@ -28,7 +28,7 @@ std::optional<DisruptionBudget> Parse(const api::PodDisruptionBudget* object) {
 
 }  // namespace
 
-void FollowedBudgets::Refresh(const ObjectStore& objects, const NodeTable& nodes) {
+void BudgetTracker::Refresh(const ObjectStore& objects, const NodeTable& nodes) {
   const uint64_t version = objects.version(Kind::kPodDisruptionBudget);
   if (version_ == version) return;
   const auto changes = version_.has_value()
@@ -47,8 +47,8 @@ void FollowedBudgets::Refresh(const ObjectStore& objects, const NodeTable& nodes
   changed_nodes_.Restart();
 }
 
-void FollowedBudgets::ApplyChange(const Identity& who, const ObjectStore& objects,
-                                  const NodeTable& nodes) {
+void BudgetTracker::ApplyChange(const Identity& who, const ObjectStore& objects,
+                                const NodeTable& nodes) {
   std::optional<DisruptionBudget> now =
       Parse(objects.Find<api::PodDisruptionBudget>(who.namespace_name(), who.name()));
   std::optional<DisruptionBudget> before;
@@ -71,7 +71,7 @@ void FollowedBudgets::ApplyChange(const Identity& who, const ObjectStore& object
 
 // Bounds of what a node yields go by which budgets are exhausted.
 template <class Apply>
-void FollowedBudgets::Change(const PodInfo& pod, const NodeTable& nodes, Apply apply) {
+void BudgetTracker::Change(const PodInfo& pod, const NodeTable& nodes, Apply apply) {
   if (budgets_.empty()) return;
   std::vector<std::pair<const DisruptionBudget*, bool>> before;
   for (const DisruptionBudget* const budget : budgets_.Of(pod)) {
@@ -86,18 +86,18 @@ void FollowedBudgets::Change(const PodInfo& pod, const NodeTable& nodes, Apply a
   }
 }
 
-bool FollowedBudgets::Spend(const PodInfo& pod, const NodeTable& nodes) {
+bool BudgetTracker::Spend(const PodInfo& pod, const NodeTable& nodes) {
   bool spent = false;
   Change(pod, nodes, [&] { spent = budgets_.Spend(pod); });
   return spent;
 }
 
-void FollowedBudgets::GiveBack(const PodInfo& pod, const NodeTable& nodes) {
+void BudgetTracker::GiveBack(const PodInfo& pod, const NodeTable& nodes) {
   Change(pod, nodes, [&] { budgets_.GiveBack(pod); });
 }
 
-void FollowedBudgets::AddNodesWithMore(const PodSelector& selected, int64_t than,
-                                       const NodeTable& nodes) {
+void BudgetTracker::AddNodesWithMore(const PodSelector& selected, int64_t than,
+                                     const NodeTable& nodes) {
   for (const auto& [row, pods] : nodes.pods().CountOnce(selected)) {
     if (pods > than) changed_nodes_.Add(nodes.node(row).name(), nodes.size());
   }

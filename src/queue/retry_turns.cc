@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implementation of room_turns.h.
-#include "queue/room_turns.h"
+// Implementation of retry_turns.h.
+#include "queue/retry_turns.h"
 
 #include <algorithm>
 #include <iterator>
@@ -21,7 +21,7 @@ constexpr size_t kMostGaps = 64;
 // --- Who waits ---
 
 // It is tried again when a pod leaves a node only because plugins ask for it that need room there.
-bool RoomTurns::Qualifies(const QueueEntry& entry) const {
+bool RetryTurns::Qualifies(const QueueEntry& entry) const {
   if (room_ == nullptr || !entry.only_room || entry.is_group || !entry.gated_members.empty() ||
       !entry.pending_plugins.empty() || entry.requires_backoff ||
       entry.retry_at < absl::InfiniteFuture() || !backoff_.IsLongest(entry.history)) {
@@ -42,11 +42,11 @@ bool RoomTurns::Qualifies(const QueueEntry& entry) const {
   return needs_room && room_->OnlyFreeResourcesHelp(*entry.members.front().pod);
 }
 
-bool RoomTurns::Join(QueueEntry& entry) {
+bool RetryTurns::Join(QueueEntry& entry) {
   if (entry.room_line != nullptr) return true;
   if (!Qualifies(entry)) return false;
   const PodInfo& pod = *entry.members.front().pod;
-  RoomLine& line = lines_.try_emplace(pod.priority(), RoomLine{pod.priority()}).first->second;
+  RetryLine& line = lines_.try_emplace(pod.priority(), RetryLine{pod.priority()}).first->second;
   // Its last attempt may be long ago.
   if (!line.empty() && (entry.timestamp < line.waiting.back().timestamp ||
                         entry.sequence < line.waiting.back().sequence)) {
@@ -63,19 +63,19 @@ bool RoomTurns::Join(QueueEntry& entry) {
   return true;
 }
 
-RoomLine::Waiting& RoomTurns::Find(const QueueEntry& entry) const {
-  RoomLine& line = *entry.room_line;
+RetryLine::Waiting& RetryTurns::Find(const QueueEntry& entry) const {
+  RetryLine& line = *entry.room_line;
   const auto found = std::find_if(
       line.waiting.begin() + static_cast<std::ptrdiff_t>(line.first), line.waiting.end(),
-      [&](const RoomLine::Waiting& waiting) { return waiting.entry == &entry; });
+      [&](const RetryLine::Waiting& waiting) { return waiting.entry == &entry; });
   BERTH_CHECK(found != line.waiting.end()) << entry.key;
   return *found;
 }
 
-void RoomTurns::CloseGaps(RoomLine& line) {
+void RetryTurns::CloseGaps(RetryLine& line) {
   while (!line.empty() && line.waiting[line.first].entry == nullptr) ++line.first;
   if (line.waiting.size() <= 2 * line.size + kMostGaps) return;
-  const auto is_gap = [](const RoomLine::Waiting& waiting) { return waiting.entry == nullptr; };
+  const auto is_gap = [](const RetryLine::Waiting& waiting) { return waiting.entry == nullptr; };
   const auto begin = line.waiting.begin();
   const auto gaps = std::count_if(begin, begin + static_cast<std::ptrdiff_t>(line.asleep), is_gap);
   line.asleep -= static_cast<size_t>(gaps);
@@ -83,9 +83,9 @@ void RoomTurns::CloseGaps(RoomLine& line) {
   line.first = 0;
 }
 
-void RoomTurns::Leave(QueueEntry& entry) {
+void RetryTurns::Leave(QueueEntry& entry) {
   if (entry.room_line == nullptr || entry.has_turn) return;
-  RoomLine::Waiting& waiting = Find(entry);
+  RetryLine::Waiting& waiting = Find(entry);
   places_.Remove(entry);
   entry.timestamp = waiting.timestamp;
   entry.backoff_expiration = waiting.backoff_expiration;
@@ -96,19 +96,19 @@ void RoomTurns::Leave(QueueEntry& entry) {
   CloseGaps(*std::exchange(entry.room_line, nullptr));
 }
 
-void RoomTurns::Release(QueueEntry& entry) {
+void RetryTurns::Release(QueueEntry& entry) {
   if (entry.room_line == nullptr || entry.has_turn) return;
-  const RoomLine& line = *entry.room_line;
+  const RetryLine& line = *entry.room_line;
   const bool is_awake = &Find(entry) < line.waiting.data() + line.asleep;
   Leave(entry);
   if (is_awake) wake_(entry, line.event);
 }
 
 // Of all in its line at once, as the others are about as old.
-bool RoomTurns::BringTimeUpToDate(QueueEntry& entry) {
+bool RetryTurns::BringTimeUpToDate(QueueEntry& entry) {
   if (entry.room_line == nullptr || entry.has_turn) return false;
   bool is_later = false;
-  for (const RoomLine::Waiting& waiting : entry.room_line->waiting) {
+  for (const RetryLine::Waiting& waiting : entry.room_line->waiting) {
     if (waiting.entry == nullptr || waiting.entry->timestamp == waiting.timestamp) continue;
     is_later |= waiting.entry == &entry;
     places_.Remove(*waiting.entry);
@@ -120,9 +120,9 @@ bool RoomTurns::BringTimeUpToDate(QueueEntry& entry) {
 
 // --- Turns ---
 
-void RoomTurns::PodLeft(Symbol node, Symbol event) {
+void RetryTurns::PodLeft(Symbol node, Symbol event) {
   for (auto it = lines_.begin(); it != lines_.end();) {
-    RoomLine& line = it->second;
+    RetryLine& line = it->second;
     if (line.empty()) {
       it = line.turn == nullptr ? lines_.erase(it) : std::next(it);
       continue;
@@ -139,14 +139,14 @@ void RoomTurns::PodLeft(Symbol node, Symbol event) {
   }
 }
 
-void RoomTurns::NodeChanged() {
+void RetryTurns::NodeChanged() {
   for (auto& [priority, line] : lines_) {
     line.nodes_changed = true;
     if (line.awake()) WakeAll(line);
   }
 }
 
-void RoomTurns::WakeAll(RoomLine& line) {
+void RetryTurns::WakeAll(RetryLine& line) {
   while (line.awake()) {
     QueueEntry& entry = *line.waiting[line.first].entry;
     Leave(entry);
@@ -156,7 +156,7 @@ void RoomTurns::WakeAll(RoomLine& line) {
 }
 
 // To the first one.
-void RoomTurns::GiveTurn(RoomLine& line) {
+void RetryTurns::GiveTurn(RetryLine& line) {
   QueueEntry& entry = *line.waiting[line.first].entry;
   Leave(entry);
   entry.room_line = &line;
@@ -165,15 +165,15 @@ void RoomTurns::GiveTurn(RoomLine& line) {
   wake_(entry, line.event);
 }
 
-void RoomTurns::EndTurn(QueueEntry& entry) {
+void RetryTurns::EndTurn(QueueEntry& entry) {
   if (!entry.has_turn) return;
-  RoomLine& line = *std::exchange(entry.room_line, nullptr);
+  RetryLine& line = *std::exchange(entry.room_line, nullptr);
   entry.has_turn = false;
   line.turn = nullptr;
   due_.push_back(line.priority);
 }
 
-void RoomTurns::Continue() {
+void RetryTurns::Continue() {
   while (!due_.empty()) {
     const auto line = lines_.find(due_.back());
     due_.pop_back();
@@ -183,7 +183,7 @@ void RoomTurns::Continue() {
 
 // Of those that are awake, from the first one on. Who would be tried now and is certain to fail
 // goes behind the others.
-void RoomTurns::GiveTurnToNext(RoomLine& line) {
+void RetryTurns::GiveTurnToNext(RetryLine& line) {
   std::vector<FreeResources> rooms;
   if (line.awake()) {
     for (const Symbol node : line.nodes) rooms.push_back(room_->FreeOn(node));
@@ -191,7 +191,7 @@ void RoomTurns::GiveTurnToNext(RoomLine& line) {
   const absl::Time now = clock_.Now();
   const absl::Time window = Backoff::WindowOf(now), longest = backoff_.LongestExpiration(now);
   Symbol asked;  // the profile whose pods only room helps
-  const auto is_certain_to_fail = [&](const RoomLine::Waiting& waiting) {
+  const auto is_certain_to_fail = [&](const RetryLine::Waiting& waiting) {
     if (!places_.GoesBeforeAll(waiting.backoff_expiration, line.priority, waiting.timestamp,
                                waiting.sequence, window) ||
         absl::c_any_of(rooms,
@@ -205,7 +205,7 @@ void RoomTurns::GiveTurnToNext(RoomLine& line) {
   };
   size_t next = line.first;  // in front of it they fail
   for (; next < line.asleep; ++next) {
-    RoomLine::Waiting& waiting = line.waiting[next];
+    RetryLine::Waiting& waiting = line.waiting[next];
     if (waiting.entry != nullptr && !is_certain_to_fail(waiting)) break;
     waiting.sequence = next_sequence_++;
     waiting.timestamp = now;
@@ -220,7 +220,7 @@ void RoomTurns::GiveTurnToNext(RoomLine& line) {
   line.nodes.clear();
 }
 
-absl::Status RoomTurns::CheckInvariants() const {
+absl::Status RetryTurns::CheckInvariants() const {
   const auto broken = [](const auto&... what) {
     return absl::InvalidArgumentError(absl::StrCat("who waits for room: ", what...));
   };
@@ -229,7 +229,7 @@ absl::Status RoomTurns::CheckInvariants() const {
     uint64_t last = 0;
     size_t counted = 0;
     for (size_t i = line.first; i < line.waiting.size(); ++i) {
-      const RoomLine::Waiting& waiting = line.waiting[i];
+      const RetryLine::Waiting& waiting = line.waiting[i];
       if (waiting.sequence < last) return broken("a line is out of order");
       last = waiting.sequence;
       if (waiting.entry == nullptr) continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the queue asks about room on nodes.
-#ifndef BERTH_SRC_QUEUE_ROOM_VIEW_H_
-#define BERTH_SRC_QUEUE_ROOM_VIEW_H_
+#ifndef BERTH_SRC_QUEUE_FREE_RESOURCES_VIEW_H_
+#define BERTH_SRC_QUEUE_FREE_RESOURCES_VIEW_H_
 
 #include <cstdint>
 
@@ -20,9 +20,9 @@ struct FreeResources {
 };
 
 // As of now. Scheduling thread.
-class RoomView {
+class FreeResourcesView {
  public:
-  virtual ~RoomView() = default;
+  virtual ~FreeResourcesView() = default;
 
   // What is free at most on the node for a pod more; less than nothing if no pod may be added.
   virtual FreeResources FreeOn(Symbol node) const = 0;
@@ -34,4 +34,4 @@ class RoomView {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_QUEUE_ROOM_VIEW_H_
+#endif  // BERTH_SRC_QUEUE_FREE_RESOURCES_VIEW_H_

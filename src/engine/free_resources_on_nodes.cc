@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implementation of room_on_nodes.h.
-#include "engine/room_on_nodes.h"
+// Implementation of free_resources_on_nodes.h.
+#include "engine/free_resources_on_nodes.h"
 
 #include <algorithm>
 
@@ -39,18 +39,18 @@ PluginMask Others(const ProfilePlugins& plugins) {
 
 }  // namespace
 
-bool RoomOnNodes::WasAllThatLacked(const PodFailure& failure) {
+bool FreeResourcesOnNodes::WasAllThatLacked(const PodFailure& failure) {
   const Profile* const profile = ProfileOf(*failure.pod);
   return profile != nullptr && !IsHeldForOthers() && (profile->others & ~failure.skipped) == 0;
 }
 
-RoomOnNodes::Profile::Profile(const Framework& of)
+FreeResourcesOnNodes::Profile::Profile(const Framework& of)
     : name(Symbol::Intern(of.profile().scheduler_name)),
       framework(&of),
       others(Others(of.plugins())),
       post_filters(of) {}
 
-const RoomOnNodes::Profile* RoomOnNodes::ProfileOf(const PodInfo& pod) {
+const FreeResourcesOnNodes::Profile* FreeResourcesOnNodes::ProfileOf(const PodInfo& pod) {
   for (const Profile& known : known_profiles_) {
     if (known.name == pod.scheduler_name()) return &known;
   }
@@ -58,7 +58,7 @@ const RoomOnNodes::Profile* RoomOnNodes::ProfileOf(const PodInfo& pod) {
   return framework == nullptr ? nullptr : &known_profiles_.emplace_back(*framework);
 }
 
-FreeResources RoomOnNodes::FreeOn(Symbol node) const {
+FreeResources FreeResourcesOnNodes::FreeOn(Symbol node) const {
   constexpr FreeResources kNone{.milli_cpu = -1, .memory_bytes = -1};
   const NodeInfo* const info = cluster_.cache().FindNode(node);
   if (info == nullptr || !info->has_node()) return kNone;
@@ -72,11 +72,11 @@ FreeResources RoomOnNodes::FreeOn(Symbol node) const {
 }
 
 // Then an attempt may change for whom, and room may come where no pod left.
-bool RoomOnNodes::IsHeldForOthers() const {
+bool FreeResourcesOnNodes::IsHeldForOthers() const {
   return cluster_.nominations().size() > 0 || reservations_.is_active();
 }
 
-bool RoomOnNodes::OnlyFreeResourcesHelp(const PodInfo& pod) {
+bool FreeResourcesOnNodes::OnlyFreeResourcesHelp(const PodInfo& pod) {
   const Profile* const profile = ProfileOf(pod);
   if (profile == nullptr || profile->framework->extenders().AnyInterested(pod)) return false;
   if (IsHeldForOthers()) return false;

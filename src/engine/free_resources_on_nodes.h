@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the queue asks about room on nodes: RoomView.
-#ifndef BERTH_SRC_ENGINE_ROOM_ON_NODES_H_
-#define BERTH_SRC_ENGINE_ROOM_ON_NODES_H_
+// What the queue asks about room on nodes: FreeResourcesView.
+#ifndef BERTH_SRC_ENGINE_FREE_RESOURCES_ON_NODES_H_
+#define BERTH_SRC_ENGINE_FREE_RESOURCES_ON_NODES_H_
 
 #include <vector>
 
@@ -10,16 +10,16 @@
 #include "engine/framework_set.h"
 #include "engine/group_reservations.h"
 #include "engine/post_filter_bounds.h"
-#include "queue/room_view.h"
+#include "queue/free_resources_view.h"
 
 namespace berth {
 
 // What the queue asks, and what it is told of rejections.
-class RoomOnNodes final : public RoomView {
+class FreeResourcesOnNodes final : public FreeResourcesView {
  public:
   // All outlive this. `reservations` is not read before the first call.
-  RoomOnNodes(ClusterState& cluster, const FrameworkSet& profiles,
-              const GroupReservations& reservations)
+  FreeResourcesOnNodes(ClusterState& cluster, const FrameworkSet& profiles,
+                       const GroupReservations& reservations)
       : cluster_(cluster), profiles_(profiles), reservations_(reservations) {}
 
   FreeResources FreeOn(Symbol node) const override;
@@ -50,4 +50,4 @@ class RoomOnNodes final : public RoomView {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_ENGINE_ROOM_ON_NODES_H_
+#endif  // BERTH_SRC_ENGINE_FREE_RESOURCES_ON_NODES_H_

@@ -176,13 +176,13 @@ class BusyCluster {
   int next_ = 0;
 };
 
-class RoomTurns : public ::testing::TestWithParam<Mix> {};
-INSTANTIATE_TEST_SUITE_P(Mixes, RoomTurns,
+class RetryTurns : public ::testing::TestWithParam<Mix> {};
+INSTANTIATE_TEST_SUITE_P(Mixes, RetryTurns,
                          ::testing::Values(Mix::kPods, Mix::kPriorities, Mix::kGangs,
                                            Mix::kQuotas));
 
 // BERTH_SEED=N repeats one history, BERTH_SEQUENCES=N runs so many, from BERTH_SEED on if given.
-TEST_P(RoomTurns, EverythingGoesAsIfEachWereTried) {
+TEST_P(RetryTurns, EverythingGoesAsIfEachWereTried) {
   uint64_t first = 1;
   const char* const seed_text = std::getenv("BERTH_SEED");
   if (seed_text != nullptr) {

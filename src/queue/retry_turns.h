@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pods that wait for room on a node take turns: of those that an event wakes, only the ones are
 // tried that may fit.
-#ifndef BERTH_SRC_QUEUE_ROOM_TURNS_H_
-#define BERTH_SRC_QUEUE_ROOM_TURNS_H_
+#ifndef BERTH_SRC_QUEUE_RETRY_TURNS_H_
+#define BERTH_SRC_QUEUE_RETRY_TURNS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -16,14 +16,14 @@
 #include "berth/clock.h"
 #include "queue/backoff.h"
 #include "queue/event_table.h"
+#include "queue/free_resources_view.h"
 #include "queue/queue_entry.h"
-#include "queue/room_view.h"
 #include "queue/sub_queues.h"
 
 namespace berth {
 
 // The waiting pods of one priority, in the order in which they would be tried.
-struct RoomLine {
+struct RetryLine {
   // What its entry would have if each attempt had been made; the entry has what it had when it
   // joined the line.
   struct Waiting {
@@ -53,13 +53,13 @@ struct RoomLine {
 // goes behind the others. So the queue has the order that it has if all are tried. Only for entries
 // whose backoff cannot grow any more, under a QueueSortPlugin::IsByPriorityAndTime(). Belongs to
 // the queue.
-class RoomTurns {
+class RetryTurns {
  public:
   using Wake = std::function<void(QueueEntry& entry, Symbol event)>;
 
   // `wake` requeues an entry. `room` may be null: then nobody takes turns. All outlive this.
-  RoomTurns(RoomView* room, const EventTable& table, const Clock& clock, const Backoff& backoff,
-            SubQueues& places, uint64_t& next_sequence, Wake wake)
+  RetryTurns(FreeResourcesView* room, const EventTable& table, const Clock& clock,
+             const Backoff& backoff, SubQueues& places, uint64_t& next_sequence, Wake wake)
       : room_(room),
         table_(table),
         clock_(clock),
@@ -94,23 +94,23 @@ class RoomTurns {
 
  private:
   bool Qualifies(const QueueEntry& entry) const;
-  RoomLine::Waiting& Find(const QueueEntry& entry) const;
-  void WakeAll(RoomLine& line);
-  void GiveTurn(RoomLine& line);
-  void GiveTurnToNext(RoomLine& line);
-  static void CloseGaps(RoomLine& line);
+  RetryLine::Waiting& Find(const QueueEntry& entry) const;
+  void WakeAll(RetryLine& line);
+  void GiveTurn(RetryLine& line);
+  void GiveTurnToNext(RetryLine& line);
+  static void CloseGaps(RetryLine& line);
 
-  RoomView* const room_;
+  FreeResourcesView* const room_;
   const EventTable& table_;
   const Clock& clock_;
   const Backoff& backoff_;
   SubQueues& places_;
   uint64_t& next_sequence_;
   const Wake wake_;
-  std::map<int32_t, RoomLine, std::greater<>> lines_;  // by priority
+  std::map<int32_t, RetryLine, std::greater<>> lines_;  // by priority
   std::vector<int32_t> due_;  // the priorities of lines whose turn has ended
 };
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_QUEUE_ROOM_TURNS_H_
+#endif  // BERTH_SRC_QUEUE_RETRY_TURNS_H_

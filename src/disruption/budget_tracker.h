@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The PodDisruptionBudgets of the cluster, and on which nodes their changes count.
-#ifndef BERTH_SRC_DISRUPTION_FOLLOWED_BUDGETS_H_
-#define BERTH_SRC_DISRUPTION_FOLLOWED_BUDGETS_H_
+#ifndef BERTH_SRC_DISRUPTION_BUDGET_TRACKER_H_
+#define BERTH_SRC_DISRUPTION_BUDGET_TRACKER_H_
 
 #include <cstdint>
 #include <optional>
@@ -17,8 +17,8 @@ namespace berth {
 struct PodSelector;
 
 // Parses a budget once a change. There is one for each scheduler, which plugins share with the
-// engine: Handle::Shared<FollowedBudgets>(). Scheduling thread.
-class FollowedBudgets {
+// engine: Handle::Shared<BudgetTracker>(). Scheduling thread.
+class BudgetTracker {
  public:
   // Brings all in step with the objects. `nodes` are as of now.
   void Refresh(const ObjectStore& objects, const NodeTable& nodes);
@@ -46,4 +46,4 @@ class FollowedBudgets {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_DISRUPTION_FOLLOWED_BUDGETS_H_
+#endif  // BERTH_SRC_DISRUPTION_BUDGET_TRACKER_H_

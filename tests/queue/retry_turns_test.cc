@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lines of pods that wait for room, with nodes made for the test and without an engine: who joins
 // one, who is tried, who is passed over, and that everything goes as if each pod were tried.
-#include "queue/room_turns.h"
+#include "queue/retry_turns.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -35,7 +35,7 @@ const Symbol kFit = Symbol::Intern("Fit");            // waits for room
 const Symbol kSpread = Symbol::Intern("Spread");      // any pod that leaves may help it
 const Symbol kAffinity = Symbol::Intern("Affinity");  // none does
 
-class FakeRoom final : public RoomView {
+class FakeRoom final : public FreeResourcesView {
  public:
   FreeResources FreeOn(Symbol node) const override {
     const auto found = free.find(node);
@@ -58,7 +58,7 @@ class FakeRoom final : public RoomView {
 class SmallQueue {
  public:
   // `room` may be null: then nobody takes turns.
-  explicit SmallQueue(RoomView* room)
+  explicit SmallQueue(FreeResourcesView* room)
       : turns_(room, table_, clock_, backoff_, places_, next_sequence_,
                [this](QueueEntry& entry, Symbol event) { Wake(entry, event); }) {
     const ClusterEvent pod_left{EventResource::AssignedPod(), action::kDelete, ""};
@@ -172,7 +172,7 @@ class SmallQueue {
   }
 
   SimulatedClock& clock() { return clock_; }
-  RoomTurns& turns() { return turns_; }
+  RetryTurns& turns() { return turns_; }
 
  private:
   void SetState(QueueEntry& entry, QueueState state) {
@@ -211,12 +211,12 @@ class SmallQueue {
   uint64_t next_sequence_ = 1;
   std::map<std::string, std::unique_ptr<QueueEntry>> entries_;
   std::vector<std::string> woken_;
-  RoomTurns turns_;
+  RetryTurns turns_;
 };
 
-class RoomTurnsTest : public ::testing::Test {
+class RetryTurnsTest : public ::testing::Test {
  protected:
-  ~RoomTurnsTest() override { queue_.Check(); }
+  ~RetryTurnsTest() override { queue_.Check(); }
 
   // Three pods that wait, their backoff over, and so much room on node n.
   void AddThree(int64_t free_milli_cpu) {
@@ -239,7 +239,7 @@ class RoomTurnsTest : public ::testing::Test {
   SmallQueue queue_{&room_};
 };
 
-TEST_F(RoomTurnsTest, JoinedByThoseAloneThatOnlyRoomHelps) {
+TEST_F(RetryTurnsTest, JoinedByThoseAloneThatOnlyRoomHelps) {
   struct Case {
     absl::string_view name;
     bool want;
@@ -279,18 +279,18 @@ TEST_F(RoomTurnsTest, JoinedByThoseAloneThatOnlyRoomHelps) {
   }
 }
 
-TEST_F(RoomTurnsTest, NobodyJoinsIfSomebodyCouldBeEvicted) {
+TEST_F(RetryTurnsTest, NobodyJoinsIfSomebodyCouldBeEvicted) {
   room_.only_room_helps = false;
   EXPECT_FALSE(queue_.AddWaiting("pod", 1000));
   EXPECT_TRUE(queue_.turns().empty());
 }
 
-TEST_F(RoomTurnsTest, NobodyJoinsWhereNobodyKnowsWhatIsFree) {
+TEST_F(RetryTurnsTest, NobodyJoinsWhereNobodyKnowsWhatIsFree) {
   SmallQueue queue(nullptr);
   EXPECT_FALSE(queue.AddWaiting("pod", 1000));
 }
 
-TEST_F(RoomTurnsTest, WhoWasTriedLongAgoDoesNotJoinBehindOthers) {
+TEST_F(RetryTurnsTest, WhoWasTriedLongAgoDoesNotJoinBehindOthers) {
   QueueEntry& old = queue_.Make("old", 1000);
   old.only_room = false;
   EXPECT_FALSE(queue_.PutBack(old));
@@ -300,7 +300,7 @@ TEST_F(RoomTurnsTest, WhoWasTriedLongAgoDoesNotJoinBehindOthers) {
   EXPECT_FALSE(queue_.turns().Join(old));
 }
 
-TEST_F(RoomTurnsTest, TheFirstOfEachPriorityIsWoken) {
+TEST_F(RetryTurnsTest, TheFirstOfEachPriorityIsWoken) {
   queue_.AddWaiting("a", 1000);
   queue_.AddWaiting("b", 1000, 5);
   queue_.AddWaiting("c", 1000);
@@ -311,14 +311,14 @@ TEST_F(RoomTurnsTest, TheFirstOfEachPriorityIsWoken) {
   EXPECT_THAT(queue_.TakeWoken(), IsEmpty()) << "both have their turn still";
 }
 
-TEST_F(RoomTurnsTest, WhoseBackoffIsNotOverWaitsItOut) {
+TEST_F(RetryTurnsTest, WhoseBackoffIsNotOverWaitsItOut) {
   queue_.AddWaiting("pod", 1000);
   queue_.PodLeft("n");
   EXPECT_EQ(queue_.at("pod").state, QueueState::kBackoff);
   EXPECT_TRUE(queue_.at("pod").has_turn);
 }
 
-TEST_F(RoomTurnsTest, WhoIsCertainToFailIsPassedOver) {
+TEST_F(RetryTurnsTest, WhoIsCertainToFailIsPassedOver) {
   AddThree(1500);
   queue_.PodLeft("n");
   EXPECT_EQ(PopAndReject(), "large");
@@ -329,7 +329,7 @@ TEST_F(RoomTurnsTest, WhoIsCertainToFailIsPassedOver) {
   EXPECT_THAT(queue_.Waiting(), ElementsAre("large 1020000 1030000", "middle 1020000 1030000"));
 }
 
-TEST_F(RoomTurnsTest, RoomOnAnyNodeThatAPodLeftCounts) {
+TEST_F(RetryTurnsTest, RoomOnAnyNodeThatAPodLeftCounts) {
   AddThree(0);
   room_.Free("m", 2500);
   queue_.PodLeft("n");
@@ -340,7 +340,7 @@ TEST_F(RoomTurnsTest, RoomOnAnyNodeThatAPodLeftCounts) {
   EXPECT_EQ(PopAndReject(), "") << "all were tried since the last pod left";
 }
 
-TEST_F(RoomTurnsTest, MemoryCountsAsWellAsCpu) {
+TEST_F(RetryTurnsTest, MemoryCountsAsWellAsCpu) {
   AddThree(1500);
   room_.free[Symbol::Intern("n")].memory_bytes = -1;  // no pod more may be there
   queue_.PodLeft("n");
@@ -348,7 +348,7 @@ TEST_F(RoomTurnsTest, MemoryCountsAsWellAsCpu) {
   EXPECT_EQ(PopAndReject(), "");
 }
 
-TEST_F(RoomTurnsTest, WhoWouldNotBeNextIsNotPassedOver) {
+TEST_F(RetryTurnsTest, WhoWouldNotBeNextIsNotPassedOver) {
   AddThree(0);
   queue_.PodLeft("n");
   QueueEntry& large = *queue_.Pop();
@@ -358,7 +358,7 @@ TEST_F(RoomTurnsTest, WhoWouldNotBeNextIsNotPassedOver) {
   EXPECT_EQ(queue_.Pop()->key, "important") << "and middle behind it";
 }
 
-TEST_F(RoomTurnsTest, NobodyIsPassedOverOnceMoreThanRoomMayHelp) {
+TEST_F(RetryTurnsTest, NobodyIsPassedOverOnceMoreThanRoomMayHelp) {
   AddThree(0);
   queue_.PodLeft("n");
   QueueEntry& large = *queue_.Pop();
@@ -367,7 +367,7 @@ TEST_F(RoomTurnsTest, NobodyIsPassedOverOnceMoreThanRoomMayHelp) {
   EXPECT_THAT(queue_.TakeWoken(), ElementsAre("large", "middle"));
 }
 
-TEST_F(RoomTurnsTest, OneOfAProfileIsAskedAboutForAllThatArePassedOver) {
+TEST_F(RetryTurnsTest, OneOfAProfileIsAskedAboutForAllThatArePassedOver) {
   room_.Free("n", 0);
   for (int i = 0; i < 50; ++i) queue_.AddWaiting(absl::StrCat("pod-", i), 1000);
   queue_.clock().Advance(absl::Seconds(20));
@@ -379,14 +379,14 @@ TEST_F(RoomTurnsTest, OneOfAProfileIsAskedAboutForAllThatArePassedOver) {
   EXPECT_EQ(queue_.Pop(), nullptr);
 }
 
-TEST_F(RoomTurnsTest, AChangedNodeWakesAllThatHaveNotHadTheirTurn) {
+TEST_F(RetryTurnsTest, AChangedNodeWakesAllThatHaveNotHadTheirTurn) {
   AddThree(0);
   queue_.PodLeft("n");
   queue_.turns().NodeChanged();
   EXPECT_THAT(queue_.TakeWoken(), ElementsAre("large", "middle", "small"));
 }
 
-TEST_F(RoomTurnsTest, WhatWasCertainBeforeANodeChangedIsNotAnyMore) {
+TEST_F(RetryTurnsTest, WhatWasCertainBeforeANodeChangedIsNotAnyMore) {
   AddThree(0);
   queue_.turns().NodeChanged();
   EXPECT_THAT(queue_.TakeWoken(), IsEmpty()) << "no pod left";
@@ -394,7 +394,7 @@ TEST_F(RoomTurnsTest, WhatWasCertainBeforeANodeChangedIsNotAnyMore) {
   EXPECT_THAT(queue_.TakeWoken(), ElementsAre("large", "middle", "small"));
 }
 
-TEST_F(RoomTurnsTest, WhoJoinsAfterAPodLeftIsNotWoken) {
+TEST_F(RetryTurnsTest, WhoJoinsAfterAPodLeftIsNotWoken) {
   AddThree(5000);
   queue_.PodLeft("n");
   EXPECT_EQ(PopAndReject(), "large");
@@ -408,7 +408,7 @@ TEST_F(RoomTurnsTest, WhoJoinsAfterAPodLeftIsNotWoken) {
   EXPECT_EQ(PopAndReject(), "late") << "it was tried before the others were";
 }
 
-TEST_F(RoomTurnsTest, ATurnThatEndsOtherwiseIsTheNextOnes) {
+TEST_F(RetryTurnsTest, ATurnThatEndsOtherwiseIsTheNextOnes) {
   AddThree(5000);
   queue_.PodLeft("n");
   queue_.Delete(queue_.at("large"));
@@ -419,7 +419,7 @@ TEST_F(RoomTurnsTest, ATurnThatEndsOtherwiseIsTheNextOnes) {
   EXPECT_THAT(queue_.Waiting(), IsEmpty());
 }
 
-TEST_F(RoomTurnsTest, WhoChangesIsRequeuedIfItWouldHaveBeen) {
+TEST_F(RetryTurnsTest, WhoChangesIsRequeuedIfItWouldHaveBeen) {
   AddThree(5000);
   queue_.turns().Release(queue_.at("small"));
   EXPECT_THAT(queue_.TakeWoken(), IsEmpty()) << "no pod left";
@@ -432,7 +432,7 @@ TEST_F(RoomTurnsTest, WhoChangesIsRequeuedIfItWouldHaveBeen) {
   EXPECT_TRUE(queue_.at("large").has_turn) << "it is being tried";
 }
 
-TEST_F(RoomTurnsTest, TheTimeOfThoseThatWerePassedOverIsThatOfTheirTurn) {
+TEST_F(RetryTurnsTest, TheTimeOfThoseThatWerePassedOverIsThatOfTheirTurn) {
   AddThree(0);
   const absl::Time before = queue_.at("middle").timestamp;
   EXPECT_FALSE(queue_.turns().BringTimeUpToDate(queue_.at("middle")));
@@ -445,7 +445,7 @@ TEST_F(RoomTurnsTest, TheTimeOfThoseThatWerePassedOverIsThatOfTheirTurn) {
   EXPECT_FALSE(queue_.turns().BringTimeUpToDate(queue_.at("small")));
 }
 
-TEST_F(RoomTurnsTest, LinesThatManyLeaveStayInOrder) {
+TEST_F(RetryTurnsTest, LinesThatManyLeaveStayInOrder) {
   room_.Free("n", 0);
   for (int i = 0; i < 300; ++i) queue_.AddWaiting(absl::StrCat("pod-", i), 1000);
   queue_.clock().Advance(absl::Seconds(20));
@@ -532,7 +532,7 @@ class Machine {
   int next_ = 0, attempts_ = 0;
 };
 
-TEST(RoomTurnsHistory, EverythingGoesAsIfEachPodWereTried) {
+TEST(RetryTurnsHistory, EverythingGoesAsIfEachPodWereTried) {
   int fewer = 0;
   for (uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
