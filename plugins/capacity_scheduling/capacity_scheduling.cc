@@ -330,6 +330,7 @@ Status CapacityScheduling::PreFilterInTree(CycleState& state, const PodInfo& pod
   const std::optional<QuotaId> quota = tree_state.quota = book_.QuotaOf(pod);
   if (!quota.has_value()) return Status::Success();
   book_.OnPending(pod);  // it may have waited before there was a tree
+  if (!state.for_explanation()) refused_by_share_.Remove(*pod.identity());
   const QuotaBook::WithoutNomination without_nomination(book_, pod);
   const QuotaTree& tree = book_.tree();
   const LineAmounts charge = book_.ChargeOf(pod, nullptr);
@@ -419,8 +420,7 @@ Status CapacityScheduling::BeginTrial(const CycleState& state,
 Status CapacityScheduling::PostFilterInTree(CycleState& state, const PodInfo& pod,
                                             const NodeStatuses& statuses,
                                             PostFilterResult& result) {
-  const TreeState& tree_state = *state.Find(kTreeState);
-  const std::optional<QuotaId> quota = tree_state.quota;
+  const std::optional<QuotaId> quota = state.Find(kTreeState)->quota;
   if (!quota.has_value()) {
     return preemption_.Run(rules_without_quota_, state, pod, statuses, result);
   }
@@ -434,7 +434,24 @@ Status CapacityScheduling::PostFilterInTree(CycleState& state, const PodInfo& po
       if (sibling != &pod) preemptors.push_back(sibling);
     }
   }
-  QuotaTrial trial(book_, handle_, *quota, preemptors);
+  RefusedByShare::Requests requests;
+  bool may_reclaim = false;
+  Status planned;
+  {
+    QuotaTrial trial(book_, handle_, *quota, preemptors);
+    planned = PlanInTree(state, pod, statuses, trial, result);
+    if (planned.ok() || state.for_explanation()) return planned;
+    requests = trial.RequestsByNode();
+    may_reclaim = trial.MayReclaim();
+  }
+  refused_by_share_.Add(pod, *quota, std::move(requests), may_reclaim);
+  return planned;
+}
+
+Status CapacityScheduling::PlanInTree(CycleState& state, const PodInfo& pod,
+                                      const NodeStatuses& statuses, QuotaTrial& trial,
+                                      PostFilterResult& result) {
+  const TreeState& tree_state = *state.Find(kTreeState);
   std::unique_ptr<VictimList> units;
   if (state.full_evaluation()) {
     units = std::make_unique<AllVictims>(handle_.nodes(), trial.Units());

@@ -34,8 +34,11 @@
 #include "plugins/capacity_scheduling/quota_rules.h"
 #include "plugins/capacity_scheduling/quota_status.h"
 #include "plugins/capacity_scheduling/quota_warnings.h"
+#include "plugins/capacity_scheduling/refused_by_share.h"
 
 namespace berth {
+
+class QuotaTrial;
 
 // As scheduler-plugins capacityscheduling; see docs/parity.md for what is different.
 class CapacityScheduling final : public Plugin,
@@ -64,6 +67,7 @@ class CapacityScheduling final : public Plugin,
         rules_without_quota_(handle, book_),
         preemption_(handle),
         status_(handle, book_, kName),
+        refused_by_share_(handle, book_, kName),
         warnings_(handle, status_, kName) {
     ledger_.CountDevicesIn(handle);
   }
@@ -91,6 +95,7 @@ class CapacityScheduling final : public Plugin,
   void OnPodAssigned(const PodInfo& pod, const NodeInfo& node) override {
     ledger_.Charge(pod, node.name());
     book_.OnAssigned(pod, node);
+    refused_by_share_.FiguresChanged();
     NoteMissingClaims(pod, node);
     status_.Touch();
   }
@@ -101,11 +106,12 @@ class CapacityScheduling final : public Plugin,
     status_.Touch();
   }
   void OnPodPending(const PodInfo& pod) override {
-    book_.OnPending(pod);
+    if (book_.OnPending(pod)) refused_by_share_.FiguresChanged();
     status_.Touch();
   }
   void OnPodGone(const PodInfo& pod) override {
-    book_.OnGone(pod);
+    refused_by_share_.Remove(*pod.identity());
+    if (book_.OnGone(pod)) refused_by_share_.FiguresChanged();
     status_.Touch();
   }
   void OnSynced() override {
@@ -184,6 +190,8 @@ class CapacityScheduling final : public Plugin,
                        PreFilterResult& result, std::vector<NodeRow>& without_room);
   Status PostFilterInTree(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
                           PostFilterResult& result);
+  Status PlanInTree(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
+                    QuotaTrial& trial, PostFilterResult& result);
   // A pod may be seen on its node before its claims are: it is charged for these when they are
   // there.
   void NoteMissingClaims(const PodInfo& pod, const NodeInfo& node);
@@ -199,6 +207,7 @@ class CapacityScheduling final : public Plugin,
   RulesWithoutQuota rules_without_quota_;
   Preemption preemption_;
   QuotaStatus status_;
+  RefusedByShare refused_by_share_;
   ExpectedPods expected_;
   QuotaWarnings warnings_;
   IdentityMap<Symbol, ByUid> missing_claims_;  // nodes of pods

@@ -241,6 +241,14 @@ void QuotaBook::Promise(const PodInfo& pod, Symbol node_name) {
   tree_.Charge(promise->quota, promise->amounts);
 }
 
+QuotaBook::Sums QuotaBook::Promised() const {
+  Sums sums;
+  promised_.ForEach([&](const Identity&, const Amount& promise) {
+    for (const auto& [line, amount] : promise.amounts) sums[{promise.quota, line}] += amount;
+  });
+  return sums;
+}
+
 QuotaBook::WithoutNomination::WithoutNomination(QuotaBook& book, const PodInfo& pod)
     : tree_(book.tree_) {
   if (const Amount* const promise = book.promised_.Find(*pod.identity())) {
@@ -405,26 +413,32 @@ void QuotaBook::OnUnassigned(const PodInfo& pod) {
   OnPending(pod);
 }
 
-void QuotaBook::OnPending(const PodInfo& pod) {
-  if (!has_tree_) return;
-  StopWanting(*pod.identity());
-  if (!pod.scheduling_gates().empty() || pod.deletion_time().has_value()) return;
+bool QuotaBook::OnPending(const PodInfo& pod) {
+  if (!has_tree_) return false;
   const std::optional<QuotaId> quota = QuotaOf(pod);
-  if (!quota.has_value() || charges_.Contains(*pod.identity())) return;
-  Amount& promise = *wanted_.FindOrAdd(pod.identity()).first;
-  promise = {*quota, ChargeOf(pod, nullptr)};
-  tree_.Want(promise.quota, promise.amounts);
+  const bool wants = pod.scheduling_gates().empty() && !pod.deletion_time().has_value() &&
+                     quota.has_value() && !charges_.Contains(*pod.identity());
+  if (!wants) return StopWanting(*pod.identity());
+  LineAmounts amounts = ChargeOf(pod, nullptr);
+  const auto [wanted, is_new] = wanted_.FindOrAdd(pod.identity());
+  if (!is_new) {
+    if (wanted->quota == *quota && wanted->amounts == amounts) return false;
+    tree_.Unwant(wanted->quota, wanted->amounts);
+  }
+  *wanted = {*quota, std::move(amounts)};
+  tree_.Want(wanted->quota, wanted->amounts);
+  return true;
 }
 
-void QuotaBook::OnGone(const PodInfo& pod) {
-  if (has_tree_) StopWanting(*pod.identity());
-}
+bool QuotaBook::OnGone(const PodInfo& pod) { return has_tree_ && StopWanting(*pod.identity()); }
 
-void QuotaBook::StopWanting(UidRef pod) {
-  const Amount* const promise = wanted_.Find(pod);
-  if (promise == nullptr) return;
-  tree_.Unwant(promise->quota, promise->amounts);
+// Returns whether it wanted something.
+bool QuotaBook::StopWanting(UidRef pod) {
+  const Amount* const wanted = wanted_.Find(pod);
+  if (wanted == nullptr) return false;
+  tree_.Unwant(wanted->quota, wanted->amounts);
   wanted_.Erase(pod);
+  return true;
 }
 
 }  // namespace berth

@@ -135,8 +135,9 @@ class QuotaBook {
 
   void OnAssigned(const PodInfo& pod, const NodeInfo& node);
   void OnUnassigned(const PodInfo& pod);
-  void OnPending(const PodInfo& pod);
-  void OnGone(const PodInfo& pod);
+  // Return whether something else is wanted now.
+  bool OnPending(const PodInfo& pod);
+  bool OnGone(const PodInfo& pod);
 
   // The charged pods of a quota itself, those of the lowest priority first.
   using Charges = std::map<VictimKey, const QuotaCharge*>;
@@ -144,6 +145,8 @@ class QuotaBook {
   // What those that are being deleted hold, by quota and line. Exact, as the tree's sums.
   using Sums = std::map<std::pair<QuotaId, int>, __int128>;
   const Sums& leaving() const { return leaving_; }
+  // The same of what nominated pods are charged.
+  Sums Promised() const;
   const QuotaCharge* FindCharge(UidRef pod) const { return charges_.Find(pod); }
   // No charged pod of the quota itself requests more of the resource; since the tree was built,
   // perhaps one that is gone.
@@ -192,7 +195,7 @@ class QuotaBook {
   void Promise(const PodInfo& pod, Symbol node_name);
   void CountLeaving(const QuotaCharge& charge, int sign);
   void Charge(const PodInfo& pod, const NodeInfo& node);
-  void StopWanting(UidRef pod);
+  bool StopWanting(UidRef pod);
   std::optional<QuotaId> FindQuota(const PodInfo& pod) const;
 
   Handle& handle_;

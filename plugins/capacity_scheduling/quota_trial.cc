@@ -125,6 +125,17 @@ std::vector<QuotaTaker> QuotaTrial::TakersByNode() const {
   return takers;
 }
 
+std::vector<LineAmounts> QuotaTrial::RequestsByNode() const {
+  std::vector<LineAmounts> requests;
+  for (QuotaTaker& taker : TakersByNode()) requests.push_back(std::move(taker.request));
+  return requests;
+}
+
+bool QuotaTrial::MayReclaim() const {
+  return absl::c_any_of(TakersByNode(),
+                        [&](const QuotaTaker& taker) { return rule_.MayReclaim(taker); });
+}
+
 std::optional<QuotaHolder> QuotaTrial::HolderOf(const VictimUnit& unit) const {
   QuotaHolder holder;
   holder.start_time = absl::InfinitePast();

@@ -36,6 +36,10 @@ class QuotaTrial final : public VictimTrial {
   std::vector<VictimUnit> Units() const override;
   // The quotas that they are of, in that order; some of these give once nearer ones gave.
   std::vector<QuotaId> VictimQuotas() const;
+  // What the preemptors ask for on nodes of each kind that the first may run on; none twice.
+  std::vector<LineAmounts> RequestsByNode() const;
+  // Whether they may take from any other quota.
+  bool MayReclaim() const;
   Verdict MayEvict(const VictimUnit& unit) const override;
   Status WhyNobody() const override;
   void Evict(const VictimUnit& unit) override { Move(unit, true); }

@@ -189,8 +189,7 @@ class SharedTree {
   void Settle() {
     std::set<std::string> states;
     for (int round = 0;; ++round) {
-      // What others want changes shares and is no event: whoever waits is tried after five minutes.
-      simulation_->Advance(absl::Minutes(6));
+      simulation_->Advance(absl::Minutes(2));
       const std::vector<std::string> evictions = simulation_->cluster().Evictions();
       if (seen_ == evictions.size()) return;
       std::map<std::string, int> used;
@@ -233,7 +232,11 @@ class SharedTree {
 
 TEST(QuotaShares, ComeWithinAJobOfTheWeightsByReclaim) {
   int evictions = 0, waiting = 0;
-  for (const int seed : testing::Seeds(150)) {
+  std::vector<int> seeds = testing::Seeds(150);
+  // Who waited there for what others wanted, or for pods that were about to start, was not tried
+  // again.
+  seeds.insert(seeds.end(), {1000078, 7000128, 30002449});
+  for (const int seed : seeds) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     SharedTree tree(seed, How::kReclaim);
     tree.Run();

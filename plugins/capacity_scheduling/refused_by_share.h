@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pods that may not take back as quotas are shared now: tried again when others want something
+// else.
+#ifndef BERTH_PLUGINS_CAPACITY_SCHEDULING_REFUSED_BY_SHARE_H_
+#define BERTH_PLUGINS_CAPACITY_SCHEDULING_REFUSED_BY_SHARE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "berth/api/identity_map.h"
+#include "berth/framework/handle.h"
+#include "berth/framework/pod_info.h"
+#include "berth/quota/quota_tree.h"
+#include "plugins/capacity_scheduling/quota_book.h"
+
+namespace berth {
+
+// What a pod may take back by fair shares also changes where no event requeues it: shares depend on
+// what waiting pods of all quotas ask for, and what was promised to a nominated pod can be taken
+// back once it runs. So as long as pods are refused this looks at the figures, at most once in
+// kPause and only after such a change, and activates pods that may take more than when they were
+// refused: of each quota no more than its share has room for. In a tree, for quotas with the
+// strategy FairShare. Scheduling thread.
+class RefusedByShare {
+ public:
+  static constexpr absl::Duration kPause = absl::Seconds(1);
+  // What a pod, with those that start together with it, asks for on nodes of each kind.
+  using Requests = std::vector<LineAmounts>;
+
+  // All outlive this; `plugin` is the name that timers are counted under.
+  RefusedByShare(Handle& handle, QuotaBook& book, absl::string_view plugin)
+      : handle_(handle), book_(book), plugin_(plugin) {}
+
+  // PostFilter rejected the pod. `may_reclaim`: it may take from other quotas, but not enough.
+  void Add(const PodInfo& pod, QuotaId quota, Requests requests, bool may_reclaim);
+  // It is tried again, or gone.
+  void Remove(UidRef pod) { refused_.Erase(pod); }
+  // Waiting pods ask for something else than before, or a pod was given what it asked for.
+  void FiguresChanged() {
+    if (!refused_.empty() && !timer_is_set_) SetTimer();
+  }
+
+ private:
+  struct Refused {
+    std::shared_ptr<const PackedPod> pod;
+    QuotaId quota = QuotaTree::kCluster;
+    int32_t priority = 0;
+    absl::Time creation_time;
+    uint64_t sequence = 0;
+    uint64_t tree_version = 0;
+    Requests requests;
+    __int128 borrowed = 0;  // Borrowed() when it was refused, or at the last look
+  };
+  // What is found for pods of one quota that ask for the same.
+  struct Found {
+    __int128 borrowed = 0;
+    bool is_full = false;  // the share has no room for one more
+  };
+  // Of the tree at one moment.
+  class Figures {
+   public:
+    explicit Figures(const QuotaBook& book);
+    // What others have beyond their shares that pods of the quota might take for the requests and
+    // so much more; 0 if its side would not stay within its share. TakingRule says it of a pod and
+    // a holder; this is generous, and does not ask who of them holds what.
+    __int128 Borrowed(QuotaId quota, const Requests& requests, const LineAmounts& and_more = {});
+
+   private:
+    __int128 BorrowedBeside(QuotaId side, QuotaId quota, const LineAmounts& request);
+    __int128 RunningBeyond(QuotaId quota, int line, __int128 share) const;
+    const std::vector<__int128>& SharesOf(int line);
+
+    const QuotaTree& tree_;
+    absl::flat_hash_map<int, std::vector<__int128>> shares_;  // by line: of each quota
+    // At and below the quota, by line: of pods that leave or are nominated.
+    absl::flat_hash_map<std::pair<QuotaId, int>, __int128> not_running_;
+  };
+
+  void SetTimer();
+  void Look();
+  std::vector<Refused*> InOrder();
+
+  Handle& handle_;
+  QuotaBook& book_;
+  const std::string plugin_;
+  IdentityMap<Refused, ByUid> refused_;
+  uint64_t next_sequence_ = 0;
+  bool timer_is_set_ = false;
+  absl::Time last_ = absl::InfinitePast();
+};
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_CAPACITY_SCHEDULING_REFUSED_BY_SHARE_H_
