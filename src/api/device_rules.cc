@@ -90,11 +90,6 @@ class Rules {
     }
   }
 
-  void Required(Value owner, absl::string_view field, const std::string& path) {
-    if (!Text(owner.Find(field)).empty()) return;
-    Error(owner.Find(field), owner, absl::StrCat(path, ".", field, ": is missing"));
-  }
-
   // Of requests and subrequests.
   void Name(Value owner, const std::string& path, std::set<std::string>& names,
             const std::string& before) {
@@ -131,10 +126,6 @@ class Rules {
       Error(list, request,
             absl::StrCat(path, ".firstAvailable: cannot stand beside ",
                          is_beta1_ ? *set : "exactly", "; a request has one of them"));
-    } else if (!IsSet(list) && !has_fields && !IsSet(exactly)) {
-      Warn({}, request,
-           absl::StrCat(path, ": asks for nothing; it has neither ",
-                        is_beta1_ ? "deviceClassName" : "exactly", " nor firstAvailable"));
     }
     if (IsSet(exactly)) Exact(exactly, path + ".exactly");
     if (is_beta1_ && has_fields) Exact(request, path);
@@ -145,18 +136,13 @@ class Rules {
     });
   }
 
+  // A scheduler says what is wrong with a class or a count that is less than 1.
   void Exact(Value request, const std::string& path) {
-    Required(request, "deviceClassName", path);
     Selectors(request, path);
     const Value count = request.Find("count");
-    const int64_t number = count.AsInt64().value_or(0);
-    if (Text(request.Find("allocationMode")) == "All") {
-      if (number != 0) {
-        Error(count, request,
-              path + ".count: cannot be set with allocationMode All, which takes all there are");
-      }
-    } else if (number < 0) {
-      Error(count, request, absl::StrCat(path, ".count: ", number, " is not greater than 0"));
+    if (Text(request.Find("allocationMode")) == "All" && count.AsInt64().value_or(0) != 0) {
+      Error(count, request,
+            path + ".count: cannot be set with allocationMode All, which takes all there are");
     }
   }
 
@@ -300,10 +286,6 @@ void CheckClaimReferences(Value pod_spec, const std::string& path, Problems& pro
       error(claim_template,
             ".resourceClaimTemplateName: cannot stand beside resourceClaimName; a reference has "
             "one of them");
-    } else if (!IsSet(claim) && !IsSet(claim_template)) {
-      problems.AddWarning(reference.where(), "",
-                          at + ": names no claim; it has neither resourceClaimName nor "
-                               "resourceClaimTemplateName");
     }
   }
   for (const absl::string_view list : {"initContainers", "containers"}) {

@@ -16,8 +16,8 @@ namespace berth {
 
 // Adds what is wrong with a DeviceClass, ResourceClaim, ResourceClaimTemplate or ResourceSlice of
 // resource.k8s.io in `version` ("v1beta1"), or with a Pod; nothing for other kinds. Each with the
-// place of its field. What only a later API may mean is a warning: kube-scheduler passes over it,
-// or rejects pods for it.
+// place of its field. What a scheduler says to the pod is left to it, and what only a later API may
+// mean is a warning.
 void CheckDeviceRules(Kind kind, absl::string_view version, Value object, Problems& problems);
 
 // The same for the spec of a pod, at `path`: "spec.template.spec".

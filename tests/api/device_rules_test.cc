@@ -58,8 +58,6 @@ TEST(DeviceRules, ClaimsThatAnApiServerRefuses) {
             "requests: [{name: r, exactly: {deviceClassName: c}}, {name: r, exactly: "
             "{deviceClassName: c}}]",
             "spec.devices.requests[1].name: \"r\" is there a second time"},
-           {"v1", "requests: [{name: r, exactly: {}}]",
-            "spec.devices.requests[0].exactly.deviceClassName: is missing"},
            {"v1", "requests: [{name: r, deviceClassName: c}]",
             "spec.devices.requests[0].deviceClassName: stands in `exactly` in resource.k8s.io/v1"},
            {"v1beta2", "requests: [{name: r, exactly: {deviceClassName: c}, count: 2}]",
@@ -81,8 +79,6 @@ TEST(DeviceRules, ClaimsThatAnApiServerRefuses) {
            {"v1",
             "requests: [{name: r, exactly: {deviceClassName: c, allocationMode: All, count: 3}}]",
             "spec.devices.requests[0].exactly.count: cannot be set with allocationMode All"},
-           {"v1", "requests: [{name: r, exactly: {deviceClassName: c, count: -1}}]",
-            "spec.devices.requests[0].exactly.count: -1 is not greater than 0"},
            {"v1",
             "requests: [{name: r, exactly: {deviceClassName: c}}], constraints: [{requests: [s], "
             "matchAttribute: d.x/a}]",
@@ -102,22 +98,18 @@ TEST(DeviceRules, ClaimsThatAnApiServerRefuses) {
   }
 }
 
-// A later API may mean something by it: such pods are rejected, and not by the reader.
-TEST(DeviceRules, WhatOnlyALaterApiMayMeanIsAWarning) {
-  EXPECT_THAT(OfClaim("v1", "requests: [{name: r}]"),
-              ElementsAre("f:5:24: warning: ResourceClaim default/k: spec.devices.requests[0]: "
-                          "asks for nothing; it has neither exactly nor firstAvailable"));
-  EXPECT_THAT(
-      OfClaim("v1", "requests: [{name: r, exactly: {deviceClassName: c, selectors: [{}]}}]"),
-      ElementsAre(HasSubstr("selectors[0]: has no cel, and no device can match it")));
+// A scheduler says these to the pod: the reader leaves them to it.
+TEST(DeviceRules, WhatPodsAreTold) {
+  EXPECT_THAT(OfClaim("v1", "requests: [{name: r}]"), IsEmpty());
+  EXPECT_THAT(OfClaim("v1", "requests: [{name: r, exactly: {count: -1}}]"), IsEmpty());
 }
 
 TEST(DeviceRules, TemplatesAndClassesHaveTheSame) {
   EXPECT_THAT(ProblemsOf("apiVersion: resource.k8s.io/v1\nkind: ResourceClaimTemplate\nmetadata: "
                          "{name: t}\nspec:\n  spec:\n    devices:\n      requests:\n      - {name: "
-                         "r, exactly: {}}\n"),
-              ElementsAre("f:8:28: error: ResourceClaimTemplate default/t: "
-                          "spec.spec.devices.requests[0].exactly.deviceClassName: is missing"));
+                         "r, count: 2}\n"),
+              ElementsAre(HasSubstr("f:8:26: error: ResourceClaimTemplate default/t: "
+                                    "spec.spec.devices.requests[0].count: stands in `exactly`")));
   EXPECT_THAT(ProblemsOf("apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: "
                          "c}\nspec: {selectors: [{}]}\n"),
               ElementsAre(HasSubstr("f:4:20: warning: DeviceClass c: spec.selectors[0]: has no")));
@@ -176,8 +168,6 @@ TEST(DeviceRules, ReferencesOfPods) {
               ElementsAre(HasSubstr("resourceClaims[0].resourceClaimTemplateName: cannot stand")));
   EXPECT_THAT(of_pod("{name: a, resourceClaimName: k}, {name: a, resourceClaimName: l}", ""),
               ElementsAre(HasSubstr("resourceClaims[1].name: \"a\" is there a second time")));
-  EXPECT_THAT(of_pod("{name: a}", ""),
-              ElementsAre(HasSubstr("warning: Pod default/p: spec.resourceClaims[0]: names no")));
 }
 
 TEST(DeviceRules, ReferencesOfWorkloads) {

@@ -284,7 +284,9 @@ TEST(ResultTest, HasTheConfigurationOfClassesThenOfTheClaim) {
   devices.Add(Slice("n0", {"a", "b", "c"}));
   devices.Claim(
       "{requests: [{name: x, exactly: {deviceClassName: tuned}}, {name: yy, exactly: "
-      "{deviceClassName: any}}, {name: l, firstAvailable: [{name: s, deviceClassName: tuned}]}], "
+      "{deviceClassName: any}}, {name: l, firstAvailable: [{name: s, deviceClassName: tuned}, "
+      "{name: other, "
+      "deviceClassName: any}]}], "
       "config: [{opaque: {driver: e, parameters: {}}}, {requests: [x, l/s], opaque: {driver: f, "
       "parameters: {}}}, {requests: [l], opaque: {driver: g, parameters: {}}}, "
       "{requests: [l/other], opaque: {driver: h, parameters: {}}}]}");

@@ -32,7 +32,7 @@ TEST(CheckSelectorsOf, SaysWhatDoesNotCompileAndWhere) {
   EXPECT_EQ(CheckClass("device.driver == \"a\""), "");
   EXPECT_THAT(
       CheckClass("device.driver =="),
-      StartsWith("f:6:22: error: DeviceClass c: spec.selectors[0].cel.expression: "
+      StartsWith("f:6:23: error: DeviceClass c: spec.selectors[0].cel.expression: "
                  "compilation failed: ERROR: <input>:1:17: Syntax error: mismatched input "));
   EXPECT_THAT(CheckClass("device.nosuch == 1"),
               EndsWith("cel.expression: compilation failed: ERROR: <input>:1:7: undefined field "
@@ -41,7 +41,7 @@ TEST(CheckSelectorsOf, SaysWhatDoesNotCompileAndWhere) {
   EXPECT_THAT(CheckClass("math.greatest(1, 2) == 2"), HasSubstr("undeclared reference to 'math'"));
   EXPECT_THAT(CheckClass(std::string(11'000, ' ') + "true"), HasSubstr("may not be longer than"));
   EXPECT_THAT(CheckClass("device.allowMultipleAllocations"),
-              StartsWith("f:6:22: warning: DeviceClass c: spec.selectors[0].cel.expression: uses"));
+              StartsWith("f:6:23: warning: DeviceClass c: spec.selectors[0].cel.expression: uses"));
 }
 
 TEST(CheckSelectorsOf, LooksAtRequestsOfAllVersions) {
@@ -60,8 +60,8 @@ spec:
         - cel: {expression: one}
     - name: b
       firstAvailable:
-      - {name: x, deviceClassName: c}
-      - name: y
+      - {name: s, deviceClassName: c}
+      - name: t
         deviceClassName: c
         selectors: [{cel: {expression: two}}]
 ---
@@ -86,7 +86,7 @@ spec:
         "<input>:1:1: undeclared reference to 'one'",
         "f:19:40: error: ResourceClaim default/k: "
         "spec.devices.requests[1].firstAvailable[1].selectors[0].cel.expression: ",
-        "f:33:25: error: ResourceClaimTemplate default/t: "
+        "f:32:25: error: ResourceClaimTemplate default/t: "
         "spec.spec.devices.requests[0].exactly.selectors[0].cel.expression: compilation failed: "
         "ERROR: <input>:2:3: undeclared reference to 'three'"}) {
     EXPECT_THAT(text, HasSubstr(std::string(expected)));

@@ -139,8 +139,8 @@ TEST(QuestionsTest, ValidateCompilesSelectorsOfDevices) {
   EXPECT_FALSE(answer->valid());
   ASSERT_EQ(answer->problems_size(), 1);
   EXPECT_EQ(answer->problems(0).file(), "manifests[0]");
-  EXPECT_EQ(answer->problems(0).column(), 113u);
-  EXPECT_THAT(answer->problems(0).message(), testing::HasSubstr("undefined field 'nosuch'"));
+  EXPECT_EQ(answer->problems(0).column(), 112u);
+  EXPECT_THAT(answer->problems(0).message(), ::testing::HasSubstr("undefined field 'nosuch'"));
 }
 
 // Remote plugins are known, and their processes are not asked.

@@ -319,7 +319,7 @@ TEST(ValidateClaims, WhatAnApiServerRefuses) {
     EXPECT_EQ(outcome.status, 1) << command;
     EXPECT_EQ(outcome.err,
               absl::StrCat(bad,
-                           ":10:43: error: ResourceClaim default/c: "
+                           ":10:56: error: ResourceClaim default/c: "
                            "spec.devices.requests[0].deviceClassName: stands in `exactly` in "
                            "resource.k8s.io/v1; in the request itself only in v1beta1\n"));
   }
