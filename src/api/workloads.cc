@@ -50,8 +50,7 @@ std::string Subject(const Workload& workload) {
 // Whether the fields that are not the template's are good. Those of kinds in BERTH_KINDS are read
 // where objects are.
 bool CheckFields(Value value, const Workload& workload, Problems& problems) {
-  const DecodeOptions options{.unknown_fields = UnknownFields::kWarn,
-                              .subject = Subject(workload)};
+  const DecodeOptions options{.unknown_fields = UnknownFields::kWarn, .subject = Subject(workload)};
   const auto is_good = [&](auto message) {
     return DecodeMessage(value, options, message, problems);
   };
