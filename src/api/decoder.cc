@@ -235,7 +235,8 @@ class Decoder {
     ReportMistake(item.where, path, CheckResourceName(item.key, field.owner));
     if (item.value.IsString() || item.value.IsNumber()) {
       const absl::string_view amount = absl::StripAsciiWhitespace(item.value.text());
-      ReportMistake(item.value.where(), path, {.message = CheckResourceAmount(item.key, amount)});
+      ReportMistake(item.value.where(), path,
+                    {.message = CheckResourceAmount(item.key, amount, field.owner)});
     }
   }
 

@@ -162,7 +162,8 @@ ValueMistake CheckResourceName(absl::string_view name, ResourceOwner owner) {
   return {.is_refused = owner == ResourceOwner::kContainer, .message = what};
 }
 
-std::string CheckResourceAmount(absl::string_view name, absl::string_view amount) {
+std::string CheckResourceAmount(absl::string_view name, absl::string_view amount,
+                                ResourceOwner owner) {
   const bool is_extended = HasDomain(name) && !absl::StrContains(name, "kubernetes.io/");
   if (!is_extended && name != "pods") return "";
   const absl::StatusOr<Quantity> quantity = Quantity::Parse(amount);
@@ -173,7 +174,7 @@ std::string CheckResourceAmount(absl::string_view name, absl::string_view amount
   if (milli % 1000 == 0 || is_too_large_for_it) return "";
   return absl::StrCat(
       amount, " is not a whole number, and an API server refuses it for ", name,
-      absl::StrContains(name, "gpu")
+      owner == ResourceOwner::kContainer && absl::StrContains(name, "gpu")
           ? "; a pod asks for a part of a GPU by the annotation gpu-fraction (\"0.5\") or "
             "alibabacloud.com/gpu-milli (\"500\"), without this resource, with GpuDevices enabled"
           : "");

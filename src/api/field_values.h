@@ -50,7 +50,8 @@ ValueMistake CheckValue(absl::string_view text, const FieldValues& field);
 ValueMistake CheckResourceName(absl::string_view name, ResourceOwner owner);
 // kubernetes v1.35 ValidateResourceQuantityValue: what is counted, extended resources and pods, is
 // counted in whole numbers. Empty if all is well. `amount` is a quantity that can be read.
-std::string CheckResourceAmount(absl::string_view name, absl::string_view amount);
+std::string CheckResourceAmount(absl::string_view name, absl::string_view amount,
+                                ResourceOwner owner);
 
 }  // namespace berth
 

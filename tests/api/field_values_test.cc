@@ -179,9 +179,11 @@ TEST(ResourceAmounts, ExtendedResourcesAreWholeNumbers) {
   EXPECT_THAT(TroubleIn(PodRequesting("example.com/nic: 500m")),
               ElementsAre(testing::EndsWith("500m is not a whole number, and an API server refuses "
                                             "it for example.com/nic")));
-  EXPECT_THAT(TroubleIn(NodeWith("status: {capacity: {pods: 1.5, nvidia.com/gpu: 1500m}}")),
-              ElementsAre(HasSubstr("status.capacity.pods: 1.5 is not a whole number"),
-                          HasSubstr("status.capacity[\"nvidia.com/gpu\"]: 1500m is not")));
+  EXPECT_THAT(
+      TroubleIn(NodeWith("status: {capacity: {pods: 1.5, nvidia.com/gpu: 1500m}}")),
+      ElementsAre(HasSubstr("status.capacity.pods: 1.5 is not a whole number"),
+                  testing::EndsWith("status.capacity[\"nvidia.com/gpu\"]: 1500m is not a whole "
+                                    "number, and an API server refuses it for nvidia.com/gpu")));
   for (const char* amount : {"1", "2000m", "1k", "'3'", "2.0"}) {
     EXPECT_THAT(TroubleIn(PodRequesting(absl::StrCat("nvidia.com/gpu: ", amount))), IsEmpty())
         << amount;

@@ -258,8 +258,10 @@ spec: {containers: [{name: c, image: x}]}
   const Outcome gang = Run(absl::StrCat("simulate --config config/gang.yaml", input));
   EXPECT_EQ(gang.status, 0) << gang.err;
   EXPECT_THAT(gang.out, HasSubstr("1 of 1 groups run, 0 in part"));
-  EXPECT_THAT(Run(absl::StrCat("simulate -o json --config config/gang.yaml", input)).out,
-              HasSubstr(R"("groups":[{"group":"default/g","minMember":1,"bound":1,"pending":0}])"));
+  EXPECT_THAT(
+      Run(absl::StrCat("simulate -o json --config config/gang.yaml", input)).out,
+      HasSubstr(
+          R"("groups":[{"group":"default/g","minMember":1,"bound":1,"waitingPods":0,"pending":0}])"));
 
   const Outcome plain = Run(absl::StrCat("simulate --config config/default.yaml", input));
   EXPECT_EQ(plain.status, 0) << plain.err;

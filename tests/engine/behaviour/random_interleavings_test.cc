@@ -59,7 +59,8 @@ class History {
     }
     world_.Advance(absl::Seconds(30));
     for (const PodGroupState& group : world_.scheduler->PodGroups()) {
-      EXPECT_TRUE(group.pending == 0 || group.bound + group.waiting_pods == 0) << group.group << " is bound in part";
+      EXPECT_TRUE(group.pending == 0 || group.bound + group.waiting_pods == 0)
+          << group.group << " is bound in part";
     }
     return interleavings_;
   }
