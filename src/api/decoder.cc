@@ -242,7 +242,8 @@ class Decoder {
 
   void ReportMistake(SourceLocation where, const Path* path, const ValueMistake& mistake) {
     if (mistake.message.empty()) return;
-    if (mistake.is_refused) return Report(where, path, mistake.message);
+    const bool is_stored = options_.unknown_fields == UnknownFields::kWarnOfMistakes;
+    if (mistake.is_refused && !is_stored) return Report(where, path, mistake.message);
     problems_.AddWarning(where, options_.subject,
                          absl::StrCat(PathText(path), ": ", mistake.message));
   }

@@ -96,9 +96,13 @@ const Row* Find(const Row (&rows)[size], absl::string_view message, absl::string
   return nullptr;
 }
 
+// `values` have spaces between them; `text` is not empty.
 bool IsAmong(absl::string_view text, absl::string_view values) {
-  for (const absl::string_view value : absl::StrSplit(values, ' ')) {
-    if (value == text) return true;
+  for (size_t at = values.find(text); at != values.npos; at = values.find(text, at + 1)) {
+    const size_t end = at + text.size();
+    if ((at == 0 || values[at - 1] == ' ') && (end == values.size() || values[end] == ' ')) {
+      return text.find(' ') == text.npos;
+    }
   }
   return false;
 }

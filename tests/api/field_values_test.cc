@@ -219,6 +219,15 @@ TEST(UnknownFields, AreWarnedOfInWhatNoApiServerStored) {
               IsEmpty());
 }
 
+// An API server took them, so they are of a later version.
+TEST(EnumeratedFields, ValuesInStoredObjectsAreWarnedOf) {
+  EXPECT_THAT(
+      TroubleIn("{apiVersion: v1, kind: Pod, metadata: {name: p, uid: u}, spec: {tolerations: "
+                "[{operator: Matches}]}}"),
+      ElementsAre(AllOf(HasSubstr("warning: Pod default/p: spec.tolerations[0].operator: "),
+                        HasSubstr("is none of Equal, Exists"))));
+}
+
 // Without uids the objects of the dump are nobody's but the author's: exactly the fields that no
 // Kubernetes has are warned of, so the lists of fields are whole.
 TEST(UnknownFields, ADumpWithoutUidsHasOnlyThoseOfOthers) {
