@@ -158,7 +158,7 @@ TEST(Room, ColumnsSayOfTheShortestWhatRowsSay) {
         pod.Request(ResourceName(resource), absl::StrCat(random() % 3 == 0 ? amount() : 0));
       }
       infos.push_back(node.Info());
-      infos.back().AddPod(pod.Info());
+      infos.back().AddPod(pod.Obj());
     }
     const testing::TestNodes cluster(std::move(infos));
     const NeededResources needed{{{resources[0], 1 + amount() % 5}, {resources[1], 1 + amount()}}};
@@ -192,7 +192,7 @@ TEST(Room, WithoutPodsBelowAPriorityIsThatOfNodesWithoutThem) {
                              .Name(absl::StrCat(name, "-", p))
                              .Priority(static_cast<int32_t>(random() % 4))
                              .Request("cpu", absl::StrCat(random() % 3000, "m"))
-                             .Info();
+                             .Obj();
         infos.back().AddPod(pod);
         if (pod->priority() >= priority) without.back().AddPod(pod);
       }
