@@ -36,7 +36,7 @@ spec:
 status:
   capacity: {cpu: "9", pods: "9"}
   allocatable:
-    {cpu: 7500m, memory: 1Gi, pods: "42", example.com/gpu: "8", gpu: "3", storage: 1Gi}
+    {cpu: 7500m, memory: 1Gi, pods: "42", example.com/gpu: "8", storage: 1Gi}
   images:
   - {names: ["a:1", "a@sha256:x"], sizeBytes: 10}
   - {names: ["b", "a:1"], sizeBytes: 20}
@@ -51,7 +51,7 @@ status:
   EXPECT_EQ(node.allocatable().Get(kMemory), 1 << 30);
   EXPECT_EQ(node.allocatable().Get(ResourceIdOf("example.com/gpu")), 8);
   // Names that no pod can request from the scheduler.
-  EXPECT_EQ(node.allocatable().Get(ResourceIdOf("gpu")), 0);
+  EXPECT_EQ(MakeNode().Allocatable("gpu", "3").Info().allocatable().Get(ResourceIdOf("gpu")), 0);
   EXPECT_EQ(node.allocatable().Get(ResourceIdOf("storage")), 0);
   // Image names are not normalised, and the first entry of a name counts.
   EXPECT_THAT(

@@ -843,7 +843,9 @@ TEST(DynamicResourcesTest, DevicesStandForExtendedResources) {
 // No API server lets such a pod through.
 TEST(DynamicResourcesTest, AnAmountThatIsNotWholeIsSaid) {
   World world(kGpuClass, SliceOf("n1", 2), kExtended);
-  EXPECT_THAT(std::string(world.PreFilter(PodWithGpus("1100m")).message()),
+  const PodPtr pod = PodWithGpus("1100m");
+  ASSERT_TRUE(world.PreFilter(pod).ok());
+  EXPECT_THAT(std::string(world.Filter(pod, 0).message()),
               testing::HasSubstr("vendor.com/gpu: Invalid value: \"1100m\": must be an integer"));
 }
 
