@@ -18,8 +18,8 @@ namespace berth {
 
 // What to do about a field that the message does not have. Objects of a cluster are read leniently,
 // manifests with a warning, configuration strictly. A key that appears twice is an error in all, as
-// it is to an API server. Texts that are none of an enumeration's and names of resources that an API
-// server refuses are errors in the last two, and warned of in what an API server has stored.
+// it is to an API server. Texts that are none of an enumeration's and names of resources that an
+// API server refuses are errors in the last two, and warned of in what an API server has stored.
 //
 // kWarn: of fields that the API does not have there; those that no scheduler reads are known.
 // kWarnOfMistakes, for what an API server has stored: it knew every field, so one that is unknown
