@@ -33,12 +33,6 @@ if(BERTH_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 set(berth_compile_options -ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
 
-# A hundred programs are linked here, by lld in a third of the time that ld takes.
-find_program(BERTH_LLD ld.lld)
-if(PROJECT_IS_TOP_LEVEL AND BERTH_LLD)
-  add_link_options(-fuse-ld=lld)
-endif()
-
 if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_COMPILE_WARNING_AS_ERROR)
   set(CMAKE_COMPILE_WARNING_AS_ERROR ON)
 endif()
