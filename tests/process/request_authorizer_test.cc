@@ -191,9 +191,9 @@ TEST_F(RequestAuthorizerTest, EveryKindOfCredentials) {
 }
 
 TEST_F(RequestAuthorizerTest, ReviewsAreRememberedForAWhile) {
-  options_.token_cache_life = absl::Milliseconds(400);
-  options_.allowed_cache_life = absl::Milliseconds(400);
-  options_.denied_cache_life = absl::Milliseconds(400);
+  options_.token_cache_life = absl::Seconds(3);
+  options_.allowed_cache_life = absl::Seconds(3);
+  options_.denied_cache_life = absl::Seconds(3);
   ASSERT_TRUE(Start().ok());
   const auto ask_all = [&] {
     EXPECT_EQ(Ask("/metrics", "good").code, 200);
@@ -207,7 +207,7 @@ TEST_F(RequestAuthorizerTest, ReviewsAreRememberedForAWhile) {
   ask_all();
   EXPECT_EQ(api_.calls(kTokenTarget), tokens);
   EXPECT_EQ(api_.calls(kAccessTarget), accesses);
-  absl::SleepFor(absl::Milliseconds(450));
+  absl::SleepFor(absl::Milliseconds(3100));
   ask_all();
   EXPECT_EQ(api_.calls(kTokenTarget), 2 * tokens);
   EXPECT_EQ(api_.calls(kAccessTarget), 2 * accesses);

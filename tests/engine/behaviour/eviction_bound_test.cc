@@ -145,7 +145,7 @@ class FullCluster {
 
 TEST(EvictionBound, ChangesNoDecision) {
   int proofs = 0, evictions = 0, waiting = 0;
-  for (const int seed : testing::Seeds(2000)) {
+  for (const int seed : testing::Seeds(1000)) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     const Outcome with = FullCluster(Builtins(), seed).Run();
     const Outcome without = FullCluster(WithPlainPreemption(), seed).Run();
