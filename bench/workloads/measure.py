@@ -12,7 +12,8 @@ berth_pauses finds in three more ("-" if they are not built).
 
 --against runs another scheduler on the same file, in turn with ours. {config} and {file} become paths. The last line
 that it prints is the result: pods/s as a number, or JSON with "pods_per_second", or JSON with "bound" and
-"schedule_seconds", at the top or in "summary". The ratio is that of the two medians.
+"schedule_seconds", at the top or in "summary". The ratio is that of the two medians. What it cannot run, because its
+exit status is not 0, is "-".
 """
 import argparse
 import json
@@ -41,12 +42,16 @@ def generate(name, folder, args):
     return path
 
 
+class Failed(Exception):
+    """A command that has no result."""
+
+
 def output(command):
     """The last line that a command prints."""
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
     lines = done.stdout.strip().splitlines()
     if done.returncode != 0 or not lines:
-        sys.exit(f"{shlex.join(command)}: exit status {done.returncode}")
+        raise Failed(f"{shlex.join(command)}: exit status {done.returncode}")
     return lines[-1]
 
 
@@ -71,14 +76,18 @@ def median_run(runs):
 def measure(name, folder, args):
     config = os.path.join(FOLDER, "configs", WORKLOADS[name].config + ".yaml")
     cluster = generate(name, folder, args)
-    ours, others = [], []
+    ours, others, runs_elsewhere = [], [], bool(args.against)
     for _ in range(args.runs):
         ours.append(summary(output([os.path.join(args.bin, "berth"), "simulate", "--config", config, "--cluster",
                                     cluster, "-o", "json"])))
-        if args.against:
+        if runs_elsewhere:
             command = [word.replace("{config}", config).replace("{file}", cluster)
                        for word in shlex.split(args.against)]
-            others.append(summary(output(command)))
+            try:
+                others.append(summary(output(command)))
+            except Failed as failed:
+                print(failed, file=sys.stderr)
+                runs_elsewhere = False
     result = {"workload": name, **median_run(ours)}
     count = os.path.join(args.bin, "berth_count")
     if os.path.exists(count):
@@ -102,9 +111,8 @@ def row(result):
              "-" if pause is None else f"{pause:,.0f}", f"{result['load_seconds']:.2f}",
              f"{result['peak_rss_bytes'] / 2**20:,.0f}",
              f"{counted['schedule']['allocations'] / max(counted['cycles'], 1):.1f}" if counted else "-"]
-    if "other_pods_per_second" in result:
-        other = result["other_pods_per_second"]
-        cells += [f"{other:,.0f}", f"{result['pods_per_second'] / other:,.0f}" if other else "-"]
+    other = result.get("other_pods_per_second")
+    cells += [f"{other:,.0f}", f"{result['pods_per_second'] / other:,.0f}"] if other else ["-", "-"]
     return cells
 
 
@@ -133,8 +141,11 @@ def main():
         os.makedirs(folder, exist_ok=True)
         print("| " + " | ".join(head) + " |\n|---" + "|---:" * (len(head) - 1) + "|", flush=True)
         for name in names:
-            results.append(measure(name, folder, args))
-            print("| " + " | ".join(row(results[-1])) + " |", flush=True)
+            try:
+                results.append(measure(name, folder, args))
+            except Failed as failed:
+                sys.exit(str(failed))
+            print("| " + " | ".join(row(results[-1])[:len(head)]) + " |", flush=True)
     if args.json:
         with open(args.json, "w", encoding="utf-8") as out:
             json.dump(results, out, indent=1)

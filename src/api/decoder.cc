@@ -118,6 +118,16 @@ class Decoder {
         out_.End(begin);
       }
     }
+    if (IsManifest()) CheckRequired(value, plan, path);
+  }
+
+  void CheckRequired(Value value, const MessagePlan& plan, const Path* path) {
+    for (const FieldPlan* field : plan.required) {
+      const Value found = value.Find(field->name);
+      if (found && !found.IsNull() && !(found.IsString() && found.text().empty())) continue;
+      const Path here{path, field->name};
+      ReportMistake(found ? found.where() : value.where(), &here, {.message = "is missing"});
+    }
   }
 
   void WarnOfMistake(const Value::Item& item, const MessagePlan& plan, const Path* path) {

@@ -86,6 +86,32 @@ constexpr ResourceField kResources[] = {
     {"VolumeResourceRequirements", "requests", ResourceOwner::kVolume},
     {"PersistentVolumeSpec", "capacity", ResourceOwner::kVolume},
     {"PersistentVolumeClaimStatus", "capacity", ResourceOwner::kVolume},
+    {"PodGroupSpec", "minResources", ResourceOwner::kGroup},
+    {"VolcanoPodGroupSpec", "minResources", ResourceOwner::kGroup},
+    {"ElasticQuotaSpec", "min", ResourceOwner::kQuota},
+    {"ElasticQuotaSpec", "max", ResourceOwner::kQuota},
+    {"ClusterQuotaSpec", "min", ResourceOwner::kQuota},
+    {"ClusterQuotaSpec", "max", ResourceOwner::kQuota},
+    {"ClusterQuotaSpec", "borrowingLimit", ResourceOwner::kQuota},
+    {"ClusterQuotaSpec", "lendingLimit", ResourceOwner::kQuota},
+    {"ClusterQuotaSpec", "weights", ResourceOwner::kQuota},
+};
+
+constexpr RequiredField kRequired[] = {
+    {"Taint", "key"},
+    {"Taint", "effect"},
+    {"DeviceTaint", "key"},
+    {"DeviceTaint", "effect"},
+    {"NodeSelectorRequirement", "key"},
+    {"NodeSelectorRequirement", "operator"},
+    {"PreferredSchedulingTerm", "weight"},
+    {"PodAffinityTerm", "topologyKey"},
+    {"WeightedPodAffinityTerm", "weight"},
+    {"TopologySpreadConstraint", "maxSkew"},
+    {"TopologySpreadConstraint", "topologyKey"},
+    {"TopologySpreadConstraint", "whenUnsatisfiable"},
+    {"PodSchedulingGate", "name"},
+    {"PersistentVolumeClaimVolumeSource", "claimName"},
 };
 
 template <typename Row, size_t size>
@@ -113,21 +139,29 @@ bool IsKubernetesOwn(absl::string_view name, ResourceOwner owner) {
   if (owner == ResourceOwner::kVolume) return name == "storage";
   if (name == "cpu" || name == "memory" || name == "ephemeral-storage") return true;
   if (absl::StartsWith(name, "hugepages-")) return true;
+  if (owner == ResourceOwner::kContainer) return false;
+  if (name == "pods") return true;
+  if (owner == ResourceOwner::kQuota) return name == "gpu";
   return owner == ResourceOwner::kNode &&
-         (name == "pods" || name == "storage" || absl::StartsWith(name, "attachable-volumes-"));
+         (name == "storage" || absl::StartsWith(name, "attachable-volumes-"));
 }
 
 std::vector<std::string> NamesOf(ResourceOwner owner) {
   if (owner == ResourceOwner::kVolume) return {"storage"};
   std::vector<std::string> names = {"cpu", "memory", "ephemeral-storage"};
-  if (owner == ResourceOwner::kNode) names.emplace_back("pods");
+  if (owner != ResourceOwner::kContainer) names.emplace_back("pods");
+  if (owner == ResourceOwner::kQuota) names.emplace_back("gpu");
   return names;
 }
+
+// The resource of a quota's line: of `gpu{model=H100}` gpu.
+absl::string_view ResourceOfLine(absl::string_view line) { return line.substr(0, line.find('{')); }
 
 }  // namespace
 
 absl::Span<const FieldValues> EnumeratedFields() { return kEnumerations; }
 absl::Span<const ResourceField> ResourceFields() { return kResources; }
+absl::Span<const RequiredField> RequiredFields() { return kRequired; }
 
 const FieldValues* FindFieldValues(absl::string_view message, absl::string_view field) {
   return Find(kEnumerations, message, field);
@@ -135,6 +169,10 @@ const FieldValues* FindFieldValues(absl::string_view message, absl::string_view 
 
 const ResourceField* FindResourceField(absl::string_view message, absl::string_view field) {
   return Find(kResources, message, field);
+}
+
+bool IsRequiredField(absl::string_view message, absl::string_view field) {
+  return Find(kRequired, message, field) != nullptr;
 }
 
 ValueMistake CheckValue(absl::string_view text, const FieldValues& field) {
@@ -151,25 +189,31 @@ ValueMistake CheckValue(absl::string_view text, const FieldValues& field) {
 }
 
 ValueMistake CheckResourceName(absl::string_view name, ResourceOwner owner) {
+  if (owner == ResourceOwner::kQuota) name = ResourceOfLine(name);
   if (IsKubernetesOwn(name, owner)) return {};
-  const std::string advice = DidYouMean(name, NamesOf(owner));
+  const std::string advice =
+      name == "gpu" ? "; did you mean \"nvidia.com/gpu\"?" : DidYouMean(name, NamesOf(owner));
+  // Others may have lines that no pod asks for, such as Kueue's of transformed resources.
+  const bool is_of_pods = owner == ResourceOwner::kGroup || owner == ResourceOwner::kQuota;
+  if (is_of_pods && advice.empty()) return {};
   if (owner == ResourceOwner::kVolume) {
     return {.is_refused = false,
             .message = absl::StrCat("volumes have no such resource; only storage counts", advice)};
   }
   if (HasDomain(name)) return {};
   const std::string what = absl::StrCat(
-      "no such resource", advice, advice.empty() ? "; " : " ",
-      "A name without a domain is one of cpu, memory, ephemeral-storage and hugepages-<size>; "
-      "write any other with its domain, as in example.com/",
-      name);
+      "no such resource", advice, advice.empty() ? "; " : " ", "A name without a domain is one of ",
+      absl::StrJoin(NamesOf(owner), ", "),
+      " and hugepages-<size>; write any other with its domain, as in example.com/", name);
   return {.is_refused = owner == ResourceOwner::kContainer, .message = what};
 }
 
 std::string CheckResourceAmount(absl::string_view name, absl::string_view amount,
                                 ResourceOwner owner) {
   const bool is_extended = HasDomain(name) && !absl::StrContains(name, "kubernetes.io/");
-  if (!is_extended && name != "pods") return "";
+  const bool is_counted_in_wholes =
+      owner == ResourceOwner::kContainer || owner == ResourceOwner::kNode;
+  if (!is_counted_in_wholes || (!is_extended && name != "pods")) return "";
   const absl::StatusOr<Quantity> quantity = Quantity::Parse(amount);
   if (!quantity.ok()) return "";
   // As upstream: of what is finer than a thousandth, what MilliValue() makes of it counts.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the API takes for the texts of fields that are enumerations, and for the keys of maps of
-// resources: the one table. Who reads a new field of that sort adds it there.
+// What the API takes for the texts of fields that are enumerations, for the keys of maps of
+// resources, and which fields it requires: the one table. Who reads a new field of that sort adds
+// it there.
 #ifndef BERTH_SRC_API_FIELD_VALUES_H_
 #define BERTH_SRC_API_FIELD_VALUES_H_
 
@@ -13,7 +14,7 @@
 namespace berth {
 
 // Whose resources a map of quantities has.
-enum class ResourceOwner : uint8_t { kContainer, kNode, kVolume };
+enum class ResourceOwner : uint8_t { kContainer, kNode, kVolume, kGroup, kQuota };
 
 struct FieldValues {
   absl::string_view message;  // the type that has the field: "Toleration"
@@ -30,12 +31,20 @@ struct ResourceField {
   ResourceOwner owner;
 };
 
+// A field without which the API takes no message of the type. Only those are listed without which a
+// rule would silently mean nothing, or another.
+struct RequiredField {
+  absl::string_view message, field;
+};
+
 absl::Span<const FieldValues> EnumeratedFields();
 absl::Span<const ResourceField> ResourceFields();
+absl::Span<const RequiredField> RequiredFields();
 
 // Null for a field that takes any text, or any key.
 const FieldValues* FindFieldValues(absl::string_view message, absl::string_view field);
 const ResourceField* FindResourceField(absl::string_view message, absl::string_view field);
+bool IsRequiredField(absl::string_view message, absl::string_view field);
 
 // What is wrong with a value, or with an entry of a map of resources.
 struct ValueMistake {
@@ -46,7 +55,8 @@ struct ValueMistake {
 ValueMistake CheckValue(absl::string_view text, const FieldValues& field);
 
 // kubernetes v1.35 pkg/apis/core/validation validateContainerResourceName: a name without a slash
-// must be one of Kubernetes' own. A node may list any, but no pod can request it.
+// must be one of Kubernetes' own. A node may list any, but no pod can request it; the same goes for
+// the minimum of a group and for the lines of a quota (docs/quota.md, Lines).
 ValueMistake CheckResourceName(absl::string_view name, ResourceOwner owner);
 // kubernetes v1.35 ValidateResourceQuantityValue: what is counted, extended resources and pods, is
 // counted in whole numbers. Empty if all is well. `amount` is a quantity that can be read.

@@ -74,6 +74,7 @@ class PlanTable {
       if (entry->form == ValueForm::kMessage || entry->form == ValueForm::kLabelSelector) {
         entry->message = Make(value->message_type());
       }
+      if (IsRequiredField(descriptor->name(), entry->name)) plan.required.push_back(entry.get());
       plan.fields.push_back(std::move(entry));
     }
   }

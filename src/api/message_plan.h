@@ -54,6 +54,7 @@ struct MessagePlan {
   const google::protobuf::Descriptor* descriptor;
   absl::flat_hash_map<absl::string_view, const FieldPlan*> by_name;
   std::vector<std::unique_ptr<FieldPlan>> fields;
+  std::vector<const FieldPlan*> required;  // those of RequiredFields()
   // All fields that the API has, those of other_fields included; "*" among them if it has more.
   std::vector<std::string> api_names;
 

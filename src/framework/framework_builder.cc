@@ -6,6 +6,7 @@
 #include <exception>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -277,30 +278,35 @@ void FrameworkBuilder::WarnOfUnwrittenState() {
   for (int index = 0; index < plugins_->count(); ++index) {
     const auto* const says = plugins_->As<const StateUsePlugin>(index);
     if (says == nullptr) {
-      for (const StateUse& use : kUsual) WarnOfUnwrittenState(index, use, "if it reads", "");
+      WarnOfUnwrittenState(index, kUsual, "if it reads", "every pod fails");
       continue;
     }
     plugins_->calls.GuardedVoid("StateUses", plugins_->instances[index].name, [&] {
-      for (const StateUse& use : says->StateUses()) {
-        WarnOfUnwrittenState(index, use, "it reads", " and finds nothing there");
-      }
+      WarnOfUnwrittenState(index, says->StateUses(), "it reads", "and finds nothing");
     });
   }
 }
 
-void FrameworkBuilder::WarnOfUnwrittenState(int index, const StateUse& use, absl::string_view reads,
-                                            absl::string_view finds) {
-  if (!plugins_->IsEnabled(index, use.reader) || plugins_->IsEnabled(index, use.writer) ||
-      !plugins_->Implements(index, use.writer)) {
-    return;
+// One warning a plugin, whatever it is not enabled at.
+void FrameworkBuilder::WarnOfUnwrittenState(int index, absl::Span<const StateUse> uses,
+                                            absl::string_view reads, absl::string_view outcome) {
+  std::map<ExtensionPoint, std::vector<absl::string_view>> readers_of;  // by who would write
+  for (const StateUse& use : uses) {
+    if (plugins_->IsEnabled(index, use.reader) && !plugins_->IsEnabled(index, use.writer) &&
+        plugins_->Implements(index, use.writer)) {
+      readers_of[use.writer].push_back(ExtensionPointField(use.reader));
+    }
   }
-  const absl::string_view reader = ExtensionPointField(use.reader);
-  const absl::string_view writer = ExtensionPointField(use.writer);
+  if (readers_of.empty()) return;
+  std::vector<std::string> lacks;
+  for (const auto& [writer, readers] : readers_of) {
+    lacks.push_back(absl::StrCat("at ", absl::StrJoin(readers, " and "), " but not at ",
+                                 ExtensionPointField(writer)));
+  }
   problems_.AddWarning(
-      WhereOmitted(index, use.writer), profile_.Title(),
-      absl::StrCat("plugins: plugin \"", Name(index), "\" is enabled at ", reader, " but not at ",
-                   writer, "; ", reads, " at ", reader, " what it writes at ", writer,
-                   finds.empty() ? ", every pod fails" : finds, ": enable it at both"));
+      WhereOmitted(index, readers_of.begin()->first), profile_.Title(),
+      absl::StrCat("plugins: plugin \"", Name(index), "\" is enabled ", absl::StrJoin(lacks, ", "),
+                   "; ", reads, " what it writes there, ", outcome, ": enable it at both"));
 }
 
 void FrameworkBuilder::GuardQueueSort() {

@@ -52,8 +52,8 @@ class FrameworkBuilder {
   void CheckQueueSortAndBind();
   SourceLocation WhereOmitted(int index, ExtensionPoint point) const;
   void WarnOfUnwrittenState();
-  void WarnOfUnwrittenState(int index, const StateUse& use, absl::string_view reads,
-                            absl::string_view finds);
+  void WarnOfUnwrittenState(int index, absl::Span<const StateUse> uses, absl::string_view reads,
+                            absl::string_view outcome);
   void GuardQueueSort();
 
   absl::string_view Name(int index) const { return plugins_->instances[index].name.view(); }

@@ -73,6 +73,9 @@ TEST(FieldValues, EveryRowIsAFieldOfAMessage) {
     ASSERT_NE(field, nullptr) << row.message << "." << row.field;
     EXPECT_TRUE(field->is_map()) << row.message;
   }
+  for (const RequiredField& row : RequiredFields()) {
+    ASSERT_NE(FieldOf(row.message, row.field), nullptr) << row.message << "." << row.field;
+  }
 }
 
 TEST(FieldValues, EveryValueIsTakenAndItsBeginningIsNot) {
@@ -128,6 +131,44 @@ TEST(FieldValues, EnumerationsOfPodsAndNodes) {
   for (const auto& c : cases) EXPECT_THAT(TroubleIn(c.text), ElementsAre(c.want)) << c.text;
 }
 
+TEST(RequiredFields, OfPodsAndNodes) {
+  const std::string anti_affinity = "affinity: {podAntiAffinity: {";
+  const std::string node_affinity = "affinity: {nodeAffinity: {";
+  const struct {
+    std::string text, want;
+  } cases[] = {
+      {NodeWith("spec: {taints: [{key: a}]}"),
+       "f:2:17: error: Node n0: spec.taints[0].effect: is missing"},
+      {NodeWith("spec: {taints: [{key: a, effect: ''}]}"),
+       "f:2:34: error: Node n0: spec.taints[0].effect: is missing"},
+      {NodeWith("spec: {taints: [{effect: NoSchedule}]}"),
+       "f:2:17: error: Node n0: spec.taints[0].key: is missing"},
+      {PodWith("topologySpreadConstraints: [{maxSkew: 1, topologyKey: z}]"),
+       "f:2:36: error: Pod default/p: spec.topologySpreadConstraints[0].whenUnsatisfiable: is "
+       "missing"},
+      {PodWith("topologySpreadConstraints: [{topologyKey: z, whenUnsatisfiable: DoNotSchedule}]"),
+       "f:2:36: error: Pod default/p: spec.topologySpreadConstraints[0].maxSkew: is missing"},
+      {PodWith(anti_affinity +
+               "requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: {}}]}}"),
+       "f:2:86: error: Pod default/p: "
+       "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0]."
+       "topologyKey: "
+       "is missing"},
+      {PodWith(node_affinity +
+               "preferredDuringSchedulingIgnoredDuringExecution: [{preference: {}}]}}"),
+       "f:2:84: error: Pod default/p: "
+       "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight: is "
+       "missing"},
+      {PodWith("volumes: [{name: v, persistentVolumeClaim: {readOnly: true}}]"),
+       "f:2:51: error: Pod default/p: spec.volumes[0].persistentVolumeClaim.claimName: is missing"},
+  };
+  for (const auto& c : cases) EXPECT_THAT(TroubleIn(c.text), ElementsAre(c.want)) << c.text;
+  EXPECT_THAT(
+      TroubleIn(
+          "{apiVersion: v1, kind: Node, metadata: {name: n0, uid: u}, spec: {taints: [{key: a}]}}"),
+      ElementsAre(HasSubstr("warning: Node n0: spec.taints[0].effect: is missing")));
+}
+
 TEST(FieldValues, AnObjectOfAnEnumerationsErrorIsLeftOut) {
   EXPECT_THAT(ParseManifest(PodWith("preemptionPolicy: Nevr"), "f").objects, IsEmpty());
 }
@@ -163,6 +204,29 @@ TEST(ResourceNames, OfNodesAndVolumesAreWarnings) {
               ElementsAre(HasSubstr("warning: PersistentVolumeClaim default/c: "
                                     "spec.resources.requests.storge: volumes have no such "
                                     "resource; only storage counts; did you mean \"storage\"?")));
+}
+
+// Lines of which no pod asks are taken, as Kueue's of transformed resources; slips are warned of.
+TEST(ResourceNames, OfGroupsAndQuotasAreWarningsWhereTheyAreNearMisses) {
+  const std::string kind = "{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: ";
+  EXPECT_THAT(
+      TroubleIn(kind + "PodGroup, metadata: {name: g},\nspec: {minResources: {memroy: 1Gi, gpu: 1, "
+                       "credits: 3, cpu: 500m, pods: 3}}}"),
+      ElementsAre(
+          HasSubstr("f:2:23: warning: PodGroup default/g: spec.minResources.memroy: no such "
+                    "resource; did you mean \"memory\"? A name"),
+          HasSubstr("minResources.gpu: no such resource; did you mean \"nvidia.com/gpu\"? A")));
+  EXPECT_THAT(
+      TroubleIn(kind + "ElasticQuota, metadata: {name: q},\nspec: {min: {cpus: 1, credits: 3, "
+                       "nvidia.com/gpu: 500m}, max: {gpu: 500m, pods: 3, memory: 1Gi}}}"),
+      ElementsAre(
+          HasSubstr("f:2:14: warning: ElasticQuota default/q: spec.min.cpus: no such resource; "
+                    "did you mean \"cpu\"? A name")));
+  EXPECT_THAT(
+      TroubleIn(
+          "{apiVersion: scheduling.berth.dev/v1alpha1, kind: ClusterQuota, metadata: {name: q},\n"
+          "spec: {min: {'memroy{zone=a}': 1, 'gpu{model=H100}': 1}}}"),
+      ElementsAre(HasSubstr("did you mean \"memory\"?")));
 }
 
 TEST(ResourceAmounts, ExtendedResourcesAreWholeNumbers) {

@@ -263,10 +263,9 @@ TEST_F(FrameworkBuildTest, ArgumentsThatWereRegisteredWithAnotherTableOrNone) {
 TEST_F(FrameworkBuildTest, StateThatNoPluginWritesIsAWarning) {
   Add<FakePreFilter, FakeFilter, FakePreScore, FakeScore>("A");
   Add<FakeFilter, FakeScore>("Stateless");
-  const auto warning = [](int line, absl::string_view reader, absl::string_view writer) {
-    return absl::StrCat(line, ": plugins: plugin \"A\" is enabled at ", reader, " but not at ",
-                        writer, "; if it reads at ", reader, " what it writes at ", writer,
-                        ", every pod fails: enable it at both");
+  const auto warning = [](int line, absl::string_view where) {
+    return absl::StrCat(line, ": plugins: plugin \"A\" is enabled ", where,
+                        "; if it reads what it writes there, every pod fails: enable it at both");
   };
   const struct {
     absl::string_view profile;
@@ -276,10 +275,11 @@ TEST_F(FrameworkBuildTest, StateThatNoPluginWritesIsAWarning) {
       {"preFilter: A; filter: A", {}},
       {"preFilter: A", {}},
       {"filter: Stateless; score: Stateless", {}},
-      {"filter: A", {warning(1, "filter", "preFilter")}},
-      {"multiPoint: A; preFilter: -A", {warning(2, "filter", "preFilter")}},
-      {"score: A", {warning(1, "score", "preScore")}},
-      {"filter: A; score: A", {warning(1, "filter", "preFilter"), warning(1, "score", "preScore")}},
+      {"filter: A", {warning(1, "at filter but not at preFilter")}},
+      {"multiPoint: A; preFilter: -A", {warning(2, "at filter but not at preFilter")}},
+      {"score: A", {warning(1, "at score but not at preScore")}},
+      {"filter: A; score: A",
+       {warning(1, "at filter but not at preFilter, at score but not at preScore")}},
   };
   for (const auto& c : cases) {
     SCOPED_TRACE(c.profile);
@@ -300,10 +300,10 @@ struct FakeStateUse : StateUsePlugin {
 
 TEST_F(FrameworkBuildTest, StateThatAPluginSaysItReads) {
   Add<FakePreFilter, FakeFilter, FakePreScore, FakeScore, FakeReserve, FakeStateUse>("A");
-  const auto warning = [](int line, absl::string_view reader) {
-    return absl::StrCat(line, ": plugins: plugin \"A\" is enabled at ", reader,
-                        " but not at preFilter; it reads at ", reader,
-                        " what it writes at preFilter and finds nothing there: enable it at both");
+  const auto warning = [](int line, absl::string_view readers) {
+    return absl::StrCat(line, ": plugins: plugin \"A\" is enabled at ", readers,
+                        " but not at preFilter; it reads what it writes there, and finds nothing: "
+                        "enable it at both");
   };
   EXPECT_THAT(ProblemsOf("multiPoint: A"), ElementsAre());
   EXPECT_THAT(ProblemsOf("filter: A"), ElementsAre());
@@ -311,7 +311,7 @@ TEST_F(FrameworkBuildTest, StateThatAPluginSaysItReads) {
   EXPECT_THAT(ProblemsOf("score: A"), ElementsAre(warning(1, "score")));
   EXPECT_THAT(ProblemsOf("reserve: A"), ElementsAre(warning(1, "reserve")));
   EXPECT_THAT(ProblemsOf("multiPoint: A; preFilter: -A"),
-              ElementsAre(warning(2, "score"), warning(2, "reserve")));
+              ElementsAre(warning(2, "score and reserve")));
 }
 
 struct NeedyArgs {
