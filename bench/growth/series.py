@@ -149,11 +149,21 @@ def namespaces_selected(n):
 
 @series(4000)
 def csi_nodes(n):
-    """Nodes with a CSINode, and pods with a volume each."""
+    """Nodes with a CSINode; 2,000 pods with a volume each, which look at all nodes."""
     yield namespace("default")
     for i in range(n):
         yield node(f"node-{i}", labels={ZONE: "a"})
         yield csi_node(f"node-{i}", 39)
+    for i in range(2000):
+        yield from bound_volume(f"pod-{i}", "a")
+        yield pod(f"pod-{i}", requests=IDLE, **using(f"pod-{i}"))
+
+
+@series(5000)
+def volumes_a_pod(n):
+    """Pods with a volume each."""
+    yield namespace("default")
+    yield from nodes(FEW, labels={ZONE: "a"})
     for i in range(n):
         yield from bound_volume(f"pod-{i}", "a")
         yield pod(f"pod-{i}", requests=IDLE, **using(f"pod-{i}"))

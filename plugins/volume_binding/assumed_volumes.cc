@@ -82,6 +82,7 @@ bool AssumedVolumes::PruneKind(const ObjectStore& objects, Assumptions<T>& assum
 }
 
 const std::string* AssumedVolumes::ClaimOf(const api::PersistentVolume& volume) const {
+  if (volumes_.empty()) return nullptr;  // the usual case; asked for each node
   const auto found = volumes_.find(&volume);
   return found == volumes_.end() ? nullptr : &found->second.value;
 }
