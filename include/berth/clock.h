@@ -22,7 +22,7 @@ class Clock {
 };
 
 // The machine's clock as it was when the process first asked, and evenly on from there: nothing
-// waits an hour longer because somebody sets that clock back.
+// waits an hour longer because that clock is set back.
 class RealClock final : public Clock {
  public:
   absl::Time Now() const override;

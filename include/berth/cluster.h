@@ -151,7 +151,7 @@ class Cluster {
 class AttemptObserver {
  public:
   virtual ~AttemptObserver() = default;
-  // `pod` is tried now, `next` probably after it. Null: members of a group, or nobody. Scheduling
+  // `pod` is tried now, `next` probably after it. Null: members of a group, or no pod. Scheduling
   // thread, before every attempt: returns almost at once.
   virtual void OnAttempt(const Identity* pod, const Identity* next) = 0;
 };

@@ -74,7 +74,7 @@ class SimulatedExecutor final : public Executor {
   std::vector<Worker*> idle_ ABSL_GUARDED_BY(mutex_);
   std::map<std::pair<absl::Time, uint64_t>, Worker*> sleeping_ ABSL_GUARDED_BY(mutex_);
   uint64_t sleeps_ ABSL_GUARDED_BY(mutex_) = 0;
-  bool awake_ ABSL_GUARDED_BY(mutex_) = false;     // nobody sleeps any more
+  bool awake_ ABSL_GUARDED_BY(mutex_) = false;     // no thread sleeps any more
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;  // threads end
 };
 

@@ -72,7 +72,7 @@ class InMemoryCluster final : public Cluster, public AttemptObserver {
   // kube-controller-manager's volume controller and the provisioners. See docs/simulate.md.
   void RunVolumeController();
 
-  // From now on claims are made of ResourceClaimTemplates, and released when nobody uses them any
+  // From now on claims are made of ResourceClaimTemplates, and released when no pod uses them any
   // more, as by kube-controller-manager's resourceclaim controller. See docs/simulate.md.
   void RunResourceClaimController();
 

@@ -43,7 +43,7 @@ bool SameText(const QuantityMap& a, const QuantityMap& b) {
          });
 }
 
-// What a controller writes into the status of a quota helps nobody.
+// What a controller writes into the status of a quota helps no pod.
 absl::StatusOr<QueueingHint> BoundsChanged(const PodInfo&, const ObjectChange& change) {
   if (change.old_object == nullptr || change.new_object == nullptr) return QueueingHint::kQueue;
   const api::ElasticQuotaSpec& before = change.old_object->As<api::ElasticQuota>().spec();
@@ -88,7 +88,7 @@ int64_t ClampToInt64(__int128 amount) {
 }
 
 // Who has of the line more than it is guaranteed, the most first: "ClusterQuota a borrows 3,
-// ClusterQuota b 2". A quota below which somebody borrows stands for itself no more.
+// ClusterQuota b 2". A quota below which another borrows stands for itself no more.
 std::string WhoBorrows(const QuotaTree& tree, int line) {
   std::vector<std::pair<__int128, QuotaId>> borrowers;
   for (QuotaId quota = QuotaTree::kCluster + 1; quota < tree.size(); ++quota) {

@@ -160,7 +160,7 @@ class CapacityScheduling final : public Plugin,
    public:
     RulesWithoutQuota(Handle& handle, const QuotaBook& book)
         : PriorityPreemptionRules(handle, kPercentage, kAbsolute), book_(book) {}
-    // Nor does anybody with them who has one.
+    // Nor does a pod with them that has one.
     const VictimUnit* FindForbidden(const CycleState& state, const PodInfo& pod,
                                     absl::Span<const VictimUnit> units) const override;
 

@@ -127,8 +127,8 @@ class QuotaBook {
   int kinds_of_nodes() const { return kinds_of_nodes_; }
   int KindOf(NodeRow row) const { return kind_of_row_.empty() ? 0 : kind_of_row_[row]; }
 
-  // The first line of which a pod that nobody may evict would have more than its quota's min: such
-  // a one starts only within it.
+  // The first line of which a pod that must not be evicted would have more than its quota's min:
+  // such a one starts only within it.
   std::optional<QuotaTree::Shortage> BeyondMin(const PodInfo& pod, QuotaId quota,
                                                const LineAmounts& charge) const;
   std::string ToString(const QuotaTree::Shortage& beyond_min) const;
@@ -154,7 +154,7 @@ class QuotaBook {
 
   // Whether the pod is nominated, and so charged.
   bool IsPromised(UidRef pod) const { return promised_.Contains(pod); }
-  // Pods that are nominated to nodes are charged for these as well, so that nobody else takes what
+  // Pods that are nominated to nodes are charged for these as well, so that no other pod takes what
   // they wait for. `pod` is not charged while one of these lives.
   class WithoutNomination {
    public:

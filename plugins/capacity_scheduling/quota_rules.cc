@@ -16,7 +16,7 @@ namespace {
 
 using PodPtr = std::shared_ptr<const PodInfo>;
 
-// Pods on their way out come last: to count on them evicts nobody.
+// Pods on their way out come last: to count on them evicts no pod.
 bool MoreImportant(const PodInfo& a, const PodInfo& b) {
   const bool a_leaves = a.deletion_time().has_value(), b_leaves = b.deletion_time().has_value();
   return a_leaves != b_leaves ? b_leaves : MoreImportantPod(a, b);
@@ -62,7 +62,7 @@ bool QuotaRules::MayTakeBack(const QuotaState& state, const PodInfo& victim,
                              const ResourceVector& amounts, const PodInfo& pod) const {
   const Quota* quota = ledger_.Find(victim.namespace_name());
   if (quota == nullptr || victim.namespace_name() == pod.namespace_name()) return false;
-  // A pod that leaves gives back what it has, and evicts nobody.
+  // A pod that leaves gives back what it has, and evicts no pod.
   return victim.deletion_time().has_value() ? OverMin(ledger_, state, *quota)
                                             : IsBorrowed(ledger_, state, *quota, amounts);
 }
@@ -81,7 +81,7 @@ bool QuotaRules::MayEvictUnit(Scope scope, const QuotaState& state, const Victim
   return MayTakeBack(state, *unit.pods.front(), amounts, pod);
 }
 
-// Pods on their own were chosen while nobody was gone elsewhere: they go first, then one group
+// Pods on their own were chosen while no pod was gone elsewhere: they go first, then one group
 // after the other.
 const VictimUnit* QuotaRules::FindForbidden(const CycleState& state, const PodInfo& pod,
                                             absl::Span<const VictimUnit> units) const {
@@ -173,7 +173,7 @@ Status QuotaRules::SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
   const auto room = room_for(QuotaRoom::Moment::kNow, now.request, now.request);
   const auto room_later =
       room_for(QuotaRoom::Moment::kLater, now.pending_of_quota, now.pending_of_all);
-  // If nothing is left later even without all of them, nobody could be spared.
+  // If nothing is left later even without all of them, none could be spared.
   if (exceeds(room) || exceeds(room_later)) {
     return Status::Unschedulable("global quota max exceeded");
   }

@@ -182,7 +182,7 @@ Status QuotaTrial::WhyNobody() const {
       absl::StrCat("no pod may be evicted for it: ", why.ToString(book_.tree())));
 }
 
-// Somebody may have what is asked for and not name it: then it is nobody's.
+// A quota may have what is asked for and not name it: then it belongs to none.
 Status QuotaTrial::WhyNobodyGives(const QuotaTaker& taker) const {
   const QuotaTree& tree = book_.tree();
   for (const auto& [line, amount] : taker.request) {
@@ -250,7 +250,7 @@ std::vector<QuotaId> QuotaTrial::VictimQuotas() const {
 }
 
 bool QuotaTrial::MayGive(absl::Span<const QuotaTaker> takers, QuotaId quota) const {
-  // Of its own quota nobody goes who is as important.
+  // Of its own quota no pod goes that is as important.
   const bool only_lower = quota == taker_.quota &&
                           book_.tree().spec(quota).preemption == QuotaPreemption::kLowerPriority;
   if (only_lower && book_.ChargesOf(quota).begin()->first.priority >= taker_.priority) return false;

@@ -40,7 +40,7 @@ class Deficit {
       if (lack > 0) lacks_.push_back({id, lack});
     });
     pods_ = static_cast<int64_t>(node.pods().size() + others.size()) + 1 - node.allowed_pods();
-    // What leaves gives back what it has, and evicts nobody.
+    // What leaves gives back what it has, and evicts no pod.
     for (const std::shared_ptr<const PodInfo>& other : node.pods()) {
       if (other->deletion_time().has_value()) Remove(*other);
     }
@@ -91,13 +91,13 @@ class Planner {
 
   // Whether some unit had to wait for its turn since it violates a budget.
   bool passed_over() const { return passed_over_; }
-  // Nobody else has to go.
+  // No other pod has to go.
   bool waits() const { return waits_; }
 
   Status Plan(PostFilterResult& result) {
     FindFreeRows();
     Status last = Status::Success();
-    // Where it may only have to wait for who leaves, before anybody else has to go.
+    // Where it may only have to wait for who leaves, before another pod has to go.
     for (const More more : {More::kNo, More::kYes}) {
       without_room_.assign(query_.book.kinds_of_nodes(), 0);
       for (const NodeRow row : free_rows_) {
@@ -144,7 +144,7 @@ class Planner {
     }
   };
 
-  // What sums say of a row: whether somebody has to go for room on the node, whether that would do,
+  // What sums say of a row: whether a pod has to go for room on the node, whether that would do,
   // and how many pods at least.
   struct RowSums {
     bool is_short = false, is_possible = true;
@@ -437,7 +437,7 @@ class Planner {
     return room;
   }
 
-  // Whether of the unit's gang at least its minimum stays, or nobody.
+  // Whether of the unit's gang at least its minimum stays, or none.
   bool LeavesGangWhole(int unit, const UnitSet& gone) const {
     const std::string& group = units_.unit(unit).group;
     if (group.empty()) return true;
@@ -590,7 +590,7 @@ class Planner {
       }
     }
     result.retry_at = retry_at_;
-    result.nominated_node = "";  // nobody leaves for it: what it was promised is for others
+    result.nominated_node = "";  // no pod leaves for it: what it was promised is for others
     if (!any_legal) {
       return refused.ok() ? query_.trial.WhyNobody() : refused;
     }
@@ -653,13 +653,13 @@ class Planner {
   const NodeTable& nodes_;
   VictimList& units_;
   const std::vector<NodeRow>& rows_;      // in row order
-  std::vector<NodeRow> free_rows_;        // of these, where nobody has to go
+  std::vector<NodeRow> free_rows_;        // of these, where no pod has to go
   std::vector<bool> needs_victims_;       // by row
-  int64_t least_pods_ = 0;                // that go where somebody has to
+  int64_t least_pods_ = 0;                // that go where some have to
   absl::flat_hash_map<int, bool> legal_;  // by unit, on the node of the last PlaceOn()
   absl::Time retry_at_ = absl::InfiniteFuture();
-  bool waits_ = false;              // nobody else has to go
-  bool is_order_to_blame_ = false;  // somebody might have gone, but not after others
+  bool waits_ = false;              // no other pod has to go
+  bool is_order_to_blame_ = false;  // a pod might have gone, but not after others
   std::vector<int> without_room_;   // sites for which the quotas had no room, by kind of node
   SpentBudgets spent_;              // by who is gone
   bool passed_over_ = false;

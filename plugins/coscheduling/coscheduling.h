@@ -58,7 +58,7 @@ class Coscheduling final : public Plugin,
                    PreFilterResult& result) override;
   Status PostFilter(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
                     PostFilterResult& result) override;
-  bool MayHelp(const PodInfo&) override { return false; }  // it has a text, and evicts nobody
+  bool MayHelp(const PodInfo&) override { return false; }  // it has a text, and evicts no pod
   Status Permit(CycleState& state, const PodInfo& pod, absl::string_view node_name,
                 absl::Duration& timeout) override;
   Status Reserve(CycleState& state, const PodInfo& pod, absl::string_view node_name) override;
@@ -68,8 +68,8 @@ class Coscheduling final : public Plugin,
   void ExplainWaiting(const PodInfo& pod, const Status& rejection, const NodeTable& nodes,
                       WaitingFor& waiting) const override;
   int MostMoves() const override { return args_.most_moves; }
-  // Not a pod without an owner, which nobody would make anew; one of which an annotation or a label
-  // says that it is to stay; or one that the kubelet runs by itself.
+  // Not a pod without an owner, which no controller would make anew; one of which an annotation or
+  // a label says that it is to stay; or one that the kubelet runs by itself.
   bool MayMove(const PodInfo& pod) const override;
 
  private:

@@ -45,7 +45,7 @@ struct GroupDefinition {
   std::optional<absl::Duration> stale_after = std::nullopt;
   // Not Success: the group cannot start as it is defined, and why.
   Status problem;
-  // What somebody said of it that means nothing, for people.
+  // What was said of it that means nothing, for people.
   std::vector<std::string> notes;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Devices that somebody has to prepare before their pod is bound: DRADeviceBindingConditions.
+// Devices that a driver has to prepare before their pod is bound: DRADeviceBindingConditions.
 #ifndef BERTH_PLUGINS_DYNAMIC_RESOURCES_BINDING_CONDITIONS_H_
 #define BERTH_PLUGINS_DYNAMIC_RESOURCES_BINDING_CONDITIONS_H_
 

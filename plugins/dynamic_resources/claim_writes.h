@@ -46,7 +46,7 @@ absl::Status WriteReservation(const Object& claim, const PodInfo& pod,
 void RemoveReservation(const Object& claim, absl::string_view pod_uid, Handle& handle,
                        std::function<void(const std::string& version)> on_read);
 
-// The claim has no devices any more, if nobody but the pod has it reserved. Does not wait.
+// The claim has no devices any more, if only the pod has it reserved. Does not wait.
 void Deallocate(const Object& claim, absl::string_view pod_uid, Handle& handle);
 
 // Makes the special claim with the requests that it has on the node, and returns it as the cluster
@@ -61,7 +61,7 @@ absl::Status WriteSpecialClaim(const PodInfo& pod, const Object& claim,
 // Deletes it, with its finalizer. Does not wait.
 void DeleteClaim(const Object& claim, Handle& handle);
 
-// Whether nobody has it reserved, or only the pod.
+// Whether no pod has it reserved, or only this one.
 bool MayBeDeallocated(const api::ResourceClaim& claim, absl::string_view pod_uid);
 
 }  // namespace berth

@@ -128,7 +128,7 @@ struct ClaimsOfPod {
 struct ClaimsState : StateData {
   std::shared_ptr<const ClaimsOfPod> pod;
   // For a dry run: the pods that are taken to be gone, and the devices, or shares of devices, of
-  // claims that nobody else uses.
+  // claims that no other pod uses.
   absl::flat_hash_set<std::string> gone_pods;  // uids
   ReleasedDevices released;
   // From Reserve on, by claim: what it gets, perhaps with others; null if it has an allocation

@@ -53,7 +53,7 @@ class ClusterDevices {
   // Whether a claim is about to have it for itself.
   bool IsPromised(const DeviceId& device) const { return promised_.contains(device); }
   // What claims have, or are about to have, of a device that they share: without the shares in
-  // `released` that nobody is about to have.
+  // `released` that no claim is about to have.
   ConsumedCapacity Consumed(const DeviceId& device,
                             const ReleasedDevices* released = nullptr) const;
   // Grows when anything that Holds() or the inventory say of the node changes.
@@ -80,7 +80,7 @@ class ClusterDevices {
   // The pod, which is assumed on its node, takes the devices for the claim, or joins those that
   // take them already. They stay promised as long as any of these pods has neither given up nor
   // been seen to have written, even if the claim has been allocated meanwhile, and has lost that
-  // again. If the claim is gone, nobody can write it any more.
+  // again. If the claim is gone, it cannot be written any more.
   void Promise(absl::string_view pod_uid, const Object& claim, const Allocation& allocation);
   void GiveUp(absl::string_view pod_uid, absl::string_view claim_uid);
   // Whether the claim is about to get something from these pods alone, and none of them has written

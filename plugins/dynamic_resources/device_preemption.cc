@@ -12,7 +12,7 @@
 namespace berth {
 namespace {
 
-// So long a preemptor waits for devices that nobody gives back: the controller of claims is slow,
+// So long a preemptor waits for devices that are not given back: the controller of claims is slow,
 // or is not there. Then others are evicted.
 constexpr absl::Duration kLongestWait = absl::Minutes(1);
 constexpr absl::Duration kForgotten = absl::Minutes(10);

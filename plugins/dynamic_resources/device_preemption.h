@@ -34,7 +34,7 @@ class DevicePreemption {
 
   // --- Dry runs ---
 
-  // The pods are gone that the plan of a gang evicts; and of claims that nobody uses any more the
+  // The pods are gone that the plan of a gang evicts; and of claims that no pod uses any more the
   // devices are back.
   void RemoveGoneInPlan(ClaimsState& data) const;
   void SignGoneInPlan(PodSignature& signature) const;

@@ -209,7 +209,7 @@ bool DynamicResources::IsInTheWay(const ClaimsOfPod& claims, size_t claim,
 
 // --- Score: which node is best -------------------------------------------------------------------
 
-// Nothing to allocate is as good as devices whose loss harms nobody.
+// Nothing to allocate is as good as devices whose loss harms no pod.
 absl::StatusOr<int64_t> DynamicResources::Score(const CycleState& state, const PodInfo&,
                                                 const NodeInfo& node) const {
   const ClaimsState* const data = state.Find(kClaimsState);

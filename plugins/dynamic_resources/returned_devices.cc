@@ -16,7 +16,7 @@
 namespace berth {
 namespace {
 
-// Visits the devices, and the shares of devices, that nobody else may have as long as the claim
+// Visits the devices, and the shares of devices, that no other claim may have as long as the claim
 // does.
 template <class Visit>
 void ForEachDevice(const api::ResourceClaimStatus& status, Visit visit) {
@@ -27,7 +27,7 @@ void ForEachDevice(const api::ResourceClaimStatus& status, Visit visit) {
   }
 }
 
-// Of other consumers nobody knows whether they are there.
+// Whether other consumers are there is not known.
 bool IsPod(const api::ResourceClaimConsumerReference& user) {
   return user.resource() == "pods" && user.api_group().empty();
 }
@@ -72,7 +72,7 @@ std::vector<ReturnedClaim> ClaimsOnTheirWayBack(
   for (const Object* const claim : handle.objects().List(Kind::kResourceClaim)) {
     const api::ResourceClaimStatus& status = claim->As<api::ResourceClaim>().status();
     if (!status.has_allocation() || status.reserved_for().empty()) continue;
-    if (devices.InFlight(claim->uid()) != nullptr) continue;  // somebody joins it
+    if (devices.InFlight(claim->uid()) != nullptr) continue;  // another pod joins it
     if (!running.has_value()) {
       running.emplace();
       const NodeTable& nodes = handle.nodes();
@@ -98,7 +98,7 @@ ReleasedDevices DevicesOnTheirWayBack(const NodeInfo& node, const ClusterDevices
   for (const Object* const claim : handle.objects().List(Kind::kResourceClaim)) {
     const api::ResourceClaimStatus& status = claim->As<api::ResourceClaim>().status();
     if (!status.has_allocation() || status.reserved_for().empty()) continue;
-    if (devices.InFlight(claim->uid()) != nullptr) continue;  // somebody joins it
+    if (devices.InFlight(claim->uid()) != nullptr) continue;  // another pod joins it
     const absl::StatusOr<NodeSelector> selector =
         NodeSelector::Create(status.allocation().node_selector(), "nodeSelectorTerms");
     const auto can_be_used_on = [&](const NodeInfo& other) {

@@ -22,7 +22,7 @@ namespace berth {
 void UpdateReleased(ClaimsState& data, const PodInfo& changed, const ClusterDevices& devices,
                     const Handle& handle);
 
-// A claim that nobody uses any more, and what it has of devices.
+// A claim that no pod uses any more, and what it has of devices.
 struct ReturnedClaim {
   std::string uid;
   std::vector<DeviceUse> devices;

@@ -97,7 +97,7 @@ const FieldTable& GpuDevicesArgs::Fields() {
 
 absl::StatusOr<std::unique_ptr<Plugin>> GpuDevices::Create(const PluginArgs& args, Handle& handle) {
   const GpuDevicesArgs& given = args.As<GpuDevicesArgs>();
-  // Held until the plugin holds it: it lives as long as somebody does, and has the resources.
+  // Held until the plugin holds it: it lives as long as a holder does, and has the resources.
   const std::shared_ptr<GpuInventory> inventory = handle.Shared<GpuInventory>();
   if (!inventory->SetResources(given.resources)) {
     return absl::InvalidArgumentError(

@@ -38,7 +38,7 @@ enum class CardOrder : uint8_t { kBinpack, kSpread };  // least, or most, left
 struct GpuNode {
   Symbol model;
   std::vector<GpuCard> cards;  // by index
-  // How many cards may be in use: fewer than there are if some are sick and nobody says which.
+  // How many cards may be in use: fewer than there are if some are sick and it is not said which.
   int usable = 0;
   // Cards' worth of pods that run here and fit on no card.
   int homeless = 0;

@@ -109,7 +109,7 @@ class GpuPolicy : public Plugin,
   // Called once a cycle, before the nodes are filtered. Returns a number that changes when verdicts
   // that were made before no longer hold.
   virtual uint64_t Prepare() { return 0; }
-  // Whether verdicts follow what the policy learned from other pods: then nobody but its own
+  // Whether verdicts follow what the policy learned from other pods: then only its own
   // memory, which knows when they change, may keep them.
   virtual bool Learns() const { return false; }
 
@@ -139,7 +139,7 @@ class GpuPolicy : public Plugin,
 
 // The request of the cycle's pod, read once a cycle by whichever plugin comes first.
 const GpuPod& GpuPodOf(CycleState& state, const PodInfo& pod, const GpuInventory& inventory);
-// For a state in which nobody read it yet: null.
+// For a state in which it was not read yet: null.
 const GpuPod* FindGpuPod(const CycleState& state);
 
 }  // namespace berth

@@ -50,8 +50,8 @@ struct GpuRequest {
 // gpu-memory, gpu-memory-ratio, gpu.shared). docs/gpu.md has the words and what is refused.
 GpuRequest ReadGpuRequest(const PodInfo& pod, const std::vector<ResourceId>& whole_resources);
 
-// What a pod that runs holds at least, if its request is nonsense to us and somebody placed it all
-// the same: the whole cards that it has as resources.
+// What a pod that runs holds at least, if its request is nonsense to us and another scheduler
+// placed it all the same: the whole cards that it has as resources.
 GpuRequest HeldDespiteProblem(const PodInfo& pod, const std::vector<ResourceId>& whole_resources);
 
 }  // namespace berth

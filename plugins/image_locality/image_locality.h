@@ -37,7 +37,7 @@ class ImageLocality final : public Plugin,
   absl::Status ScoreNodes(const CycleState&, const PodInfo& pod, const NodeTable& nodes,
                           absl::Span<const NodeRow> rows,
                           absl::Span<int64_t> scores) const override;
-  // 0, as usual where nobody pulls images ahead, or few nodes have each: not even a node with all
+  // 0, as usual where no images are pulled ahead, or few nodes have each: not even a node with all
   // of them would score.
   std::optional<int64_t> UniformScore(const CycleState&, const PodInfo& pod,
                                       const NodeTable& nodes) const override;

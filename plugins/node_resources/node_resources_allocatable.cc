@@ -52,7 +52,7 @@ NodeResourcesAllocatable::NodeResourcesAllocatable(const NodeResourcesAllocatabl
   for (const ResourceSpec& spec : args.resources) weights[ResourceIdOf(spec.name)] = spec.weight;
   for (const auto& [id, weight] : weights) {
     weight_sum_ = SaturatingAdd(weight_sum_, weight);
-    // A resource that nobody accounts for still has its weight in the sum, as upstream.
+    // A resource that is not accounted for still has its weight in the sum, as upstream.
     if (id > kEphemeralStorage && !IsScalarResourceName(ResourceName(id))) continue;
     weights_.emplace_back(id, args.mode == "Least" ? -weight : weight);
   }

@@ -72,7 +72,7 @@ absl::StatusOr<std::unique_ptr<Plugin>> NodeResourcesFitPlus::Create(const Plugi
 NodeResourcesFitPlus::NodeResourcesFitPlus(const NodeResourcesFitPlusArgs& args) {
   for (const auto& [name, how] : args.resources) {
     const ResourceId id = ResourceIdOf(name);
-    if (id > kEphemeralStorage && !IsScalarResourceName(name)) continue;  // nobody accounts for it
+    if (id > kEphemeralStorage && !IsScalarResourceName(name)) continue;  // it is not accounted for
     resources_.push_back(
         {id, how.type == "MostAllocated" ? Type::kMostAllocated : Type::kLeastAllocated,
          how.weight});

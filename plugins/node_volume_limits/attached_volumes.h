@@ -72,7 +72,7 @@ class AttachedVolumes {
   void Read(absl::Span<const NodeRow> rows, const NodeTable& nodes, const ObjectStore& objects);
   // The same of all rows.
   void ReadAll(const NodeTable& nodes, const ObjectStore& objects);
-  // The same of some nodes that came, so that nobody has to read them all at once.
+  // The same of some nodes that came, so that no call has to read them all at once.
   void ReadSomeThatCame(const NodeTable& nodes, const ObjectStore& objects);
   // What follows is of rows that were read.
   const Node& at(NodeRow row) const { return nodes_.at(row); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The marks by which pods are made members of a gang, those that nobody here reads included: the
+// The marks by which pods are made members of a gang, those that no plugin here reads included: the
 // one table. Who adds support for a mark names its reader there.
 #ifndef BERTH_SRC_API_GROUP_MARKS_H_
 #define BERTH_SRC_API_GROUP_MARKS_H_
@@ -31,14 +31,14 @@ struct GroupMark {
   absl::string_view name;
   absl::string_view whose;
   bool names_group = false;       // says which gang a pod is in; the others say more about a gang
-  absl::string_view reader = "";  // the plugin that reads it; empty: nobody
+  absl::string_view reader = "";  // the plugin that reads it; empty: none
 };
 
 absl::Span<const GroupMark> GroupMarks();
 // Null if there is no such mark.
 const GroupMark* FindGroupMark(GroupMark::Place place, absl::string_view name);
 
-// What to do instead of using a mark that nobody reads.
+// What to do instead of using a mark that no plugin reads.
 absl::string_view GroupAdvice();
 
 // The mark of the pod that names its gang, one that is read first; null if it has none.

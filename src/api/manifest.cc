@@ -90,7 +90,7 @@ class ManifestReader {
     const int errors_before = result_.problems.errors();
     ReadMap(value, default_api_version, default_kind);
     if (result_.problems.errors() != errors_before) return;
-    // What was decoded was checked with its fields; lists and kinds that nobody reads were not.
+    // What was decoded was checked with its fields; lists and kinds that are not read were not.
     ForEachDuplicateKey(value, [&](const Value::Item& item, SourceLocation first) {
       Report(item.where, SubjectOf(value, Text(value.Find("kind"), default_kind)),
              absl::StrCat(item.key, ": appears a second time; first in line ", first.line));
@@ -433,7 +433,7 @@ class ManifestReader {
   Admission& admission_;
   Manifests result_;
   ManifestWarnings warnings_;
-  // One for each object, in their order: they change once more before anybody else sees them. Null
+  // One for each object, in their order: they change once more before others see them. Null
   // for pods.
   std::vector<google::protobuf::Message*> messages_;
   std::vector<size_t> waiting_pods_;  // those of the objects that classes may add to

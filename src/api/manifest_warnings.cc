@@ -87,7 +87,7 @@ void ManifestWarnings::AddTo(Problems& problems) const {
 }
 
 // Groups without a dot are Kubernetes' own, and so is every kind in the groups of kinds that are
-// read; elsewhere a kind may be anybody's.
+// read; elsewhere a kind may be of any vendor.
 void ManifestWarnings::CheckKind(Value object, absl::string_view api_version,
                                  absl::string_view kind) {
   const absl::string_view group = GroupOf(api_version);

@@ -22,8 +22,8 @@ class ManifestWarnings {
 
   // For an object that is left out: a kind that is misspelt, or that defines gangs for others.
   void CheckKind(Value object, absl::string_view api_version, absl::string_view kind);
-  // Marks of gangs that nobody reads, on a pod, a pod template or a PodGroup. `path` is what stands
-  // before "metadata" in messages.
+  // Marks of gangs that no plugin reads, on a pod, a pod template or a PodGroup. `path` is what
+  // stands before "metadata" in messages.
   enum class Marked : uint8_t { kPod, kPodGroup, kVolcanoPodGroup, kKubernetesPodGroup };
   void CheckGroupMarks(Value object, Marked what, absl::string_view path,
                        absl::FunctionRef<std::string()> subject);

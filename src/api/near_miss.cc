@@ -37,7 +37,7 @@ size_t EditDistance(absl::string_view a, absl::string_view b) {
   return previous[b.size()];
 }
 
-// Somebody may have stopped in the middle of a long name.
+// The author may have stopped in the middle of a long name.
 const std::string* TheOneThatBeginsWith(absl::string_view lower,
                                         absl::Span<const std::string> known) {
   constexpr size_t kShortestBeginning = 4;

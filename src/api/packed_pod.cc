@@ -200,7 +200,7 @@ void Evict(const PackedPod::Eviction& eviction, api::Pod& pod) {
   target.set_message(eviction.message);
 }
 
-// The message that `known` points to, which `make` fills if nobody has yet.
+// The message that `known` points to, which `make` fills if it is not filled yet.
 template <class T, class Make>
 const T& Once(std::atomic<const T*>& known, Make make) {
   const T* there = known.load(std::memory_order_acquire);
@@ -213,7 +213,7 @@ const T& Once(std::atomic<const T*>& known, Make make) {
   return *there;
 }
 
-// All shapes that somebody holds.
+// All shapes that some pod holds.
 struct Shapes {
   Mutex mutex;
   absl::flat_hash_map<absl::string_view, std::weak_ptr<const PodShape>> by_bytes

@@ -13,7 +13,7 @@ namespace berth {
 
 // Prints a line for each profile and each mark that some plugin reads, and none of the profile: one
 // that names a gang, or one that asks for GPUs. With the first pod that is pending, and how many
-// there are. Marks that nobody reads are warned of where manifests are read.
+// there are. Marks that no plugin reads are warned of where manifests are read.
 void WarnOfUnreadMarks(const KubeSchedulerConfiguration& configuration, const Registry& registry,
                        const std::vector<Object>& objects);
 

@@ -23,7 +23,7 @@ constexpr absl::Duration kGrace = absl::Seconds(5);
 // For bindings that wait for other processes.
 constexpr int kBindingThreads = 16;
 
-// Whether PreBind, Bind or PostBind may wait for somebody else.
+// Whether PreBind, Bind or PostBind may wait for something outside the process.
 bool BindingsMayWait(const CommandOptions& options,
                      const KubeSchedulerConfiguration& configuration) {
   if (!configuration.extenders.empty() || !options.plugin_libraries.empty()) return true;

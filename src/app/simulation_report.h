@@ -62,7 +62,7 @@ class SimulationReport {
   // What is free of an extended resource.
   struct FreeLines {
     std::map<int64_t, int> by_node;  // free units on a node → how many nodes have so many
-    int64_t milli_of_parts = 0;      // of units that somebody has a part of, in thousandths
+    int64_t milli_of_parts = 0;      // of units that a pod has a part of, in thousandths
     int nodes_with_parts = 0;
   };
 

@@ -216,7 +216,7 @@ bool Cache::MoveRows() {
 void Cache::Refresh() {
   const bool nothing_changed = changed_.empty() && order_changes_.empty() && !reorder_;
   if (nothing_changed) {
-    table_.RefreshRows({});  // columns that somebody asked for need not stay
+    table_.RefreshRows({});  // columns that were asked for need not stay
     return FreeDeferred();
   }
   const uint64_t before = table_.version();

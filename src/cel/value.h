@@ -120,7 +120,7 @@ class Value {
   absl::string_view type_name() const;
   int depth() const;
 
-  // Lists and maps of which nobody else holds a reference may be changed.
+  // Lists and maps to which there is no other reference may be changed.
   Content& content() { return content_; }
   const Content& content() const { return content_; }
 

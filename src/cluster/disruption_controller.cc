@@ -95,7 +95,7 @@ void SetBudgetStatus(const api::PodDisruptionBudgetSpec& spec, const BudgetPods&
   status.set_expected_pods(Clamped(*expected));
   status.set_desired_healthy(Clamped(*desired));
   status.set_current_healthy(selected.healthy);
-  // Whether a budget that selects nobody yet is up to date is not known.
+  // Whether a budget that selects no pod yet is up to date is not known.
   status.set_disruptions_allowed(
       *expected <= 0 ? 0 : Clamped(int64_t{selected.healthy} - status.desired_healthy()));
 }

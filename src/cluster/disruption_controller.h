@@ -24,7 +24,7 @@ struct BudgetPods {
   int32_t pods = 0;       // all, whatever their state
   int32_t healthy = 0;    // ready, and not about to go
   int64_t scale = 0;      // what their controllers want together; pods without one do not count
-  bool has_scale = true;  // false: of some controller nobody can tell
+  bool has_scale = true;  // false: of some controller that is not known
 };
 
 // Writes expectedPods, desiredHealthy, currentHealthy and disruptionsAllowed. A spec that makes no
@@ -58,7 +58,7 @@ class DisruptionController {
 
   // The budgets of which the status has to be another one, with that status.
   std::vector<Object> Reconcile(absl::Time now);
-  // When a pod that status.disruptedPods names counts as healthy again, since nobody deleted it.
+  // When a pod that status.disruptedPods names counts as healthy again, since it was not deleted.
   absl::Time NextDue() const { return next_due_; }
 
  private:

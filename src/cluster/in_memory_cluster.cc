@@ -115,7 +115,7 @@ void InMemoryCluster::Start(const Object& pod, const StoredPodState& state) {
 }
 
 // A pod on a node is gone when its grace period is over: at metadata.deletionTimestamp, or at once
-// if that has passed. One without a node leaves when its finalizers are gone, which nobody here
+// if that has passed. One without a node leaves when its finalizers are gone, which nothing here
 // removes.
 void InMemoryCluster::ExpectDeletion(const Object& pod, const StoredPodState& state) {
   if (!state.on_node) return;
@@ -604,7 +604,7 @@ void InMemoryCluster::Record(RecordedEvent event) {
   Tell({.what = Incident::What::kEventRecorded, .pod = kept.regarding.get(), .event = &kept});
   if (recorded_events_.size() <= kMaxRecordedEvents) return;
   recorded_events_.pop_front();
-  // The next one to go, which nobody has looked at for long.
+  // The next one to go, which has not been looked at for long.
   berth::Prefetch(recorded_events_.front().regarding);
   berth::Prefetch(recorded_events_.front().text.data());
 }

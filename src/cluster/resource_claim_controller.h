@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What kube-controller-manager's resourceclaim controller does: make claims of templates, and
-// release claims when nobody uses them any more.
+// release claims when no pod uses them any more.
 #ifndef BERTH_SRC_CLUSTER_RESOURCE_CLAIM_CONTROLLER_H_
 #define BERTH_SRC_CLUSTER_RESOURCE_CLAIM_CONTROLLER_H_
 

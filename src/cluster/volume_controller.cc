@@ -81,7 +81,7 @@ bool Suits(const Volume& volume, const Claim& claim) {
              claim.spec().volume_attributes_class_name();
 }
 
-// Whether it may take one that is promised to nobody.
+// Whether it may take one that is promised to no claim.
 bool MayTake(const Volume& volume, const Claim& claim) {
   if (volume.spec().has_claim_ref() || volume.status().phase() != "Available" ||
       ClassOf(volume) != ClassOf(claim) || !Suits(volume, claim)) {

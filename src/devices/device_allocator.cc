@@ -313,7 +313,7 @@ class Search {
   int64_t RankOf(const At& at, size_t candidate) {
     const int device = static_cast<int>(candidate);
     if (!worth_->IsPossible(device)) return std::numeric_limits<int64_t>::max();
-    if (SpecAt(at).admin_access) return 0;  // takes it from nobody
+    if (SpecAt(at).admin_access) return 0;  // takes it from no other
     const OfferedDevice& offered = *candidates_[candidate].device;
     if (!offered.allows_multiple) return worth_->RankOf(device, {});
     const auto consumption = ConsumptionOf(SpecAt(at).capacity, *offered.message);

@@ -111,7 +111,7 @@ class Explainer {
     return absl::StrCat(text, " of DeviceTaintRule ", untolerated.rule->metadata().name());
   }
 
-  // `is_shared`: somebody has a part of the device already.
+  // `is_shared`: a claim has a part of the device already.
   std::optional<std::string> WhyNoCapacity(const DeviceRequirement& requirement,
                                            const OfferedDevice& device, bool& is_shared) const {
     const api::SliceDevice& message = *device.message;

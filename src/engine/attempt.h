@@ -54,7 +54,7 @@ struct AttemptRequest {
   absl::Time now;                  // of more than one pod: when victims are expected to leave
   // For a group that plugins place: the only nodes that count; null: all do.
   const NodePlacement* placement = nullptr;
-  const PlacementWatch* watch = nullptr;  // null: nobody asks
+  const PlacementWatch* watch = nullptr;  // null: not asked for
   bool plans_evictions = true;  // false: the question is what fits beside the pods that are there
 
   int PartOf(size_t pod) const { return parts.empty() ? 0 : parts[pod]; }

@@ -85,7 +85,7 @@ class Binder {
   WaitingPod* FindWaitingPod(absl::string_view uid);
   // Whether a pod waits for one of these plugins.
   bool AnyWaitsFor(absl::Span<const Symbol> plugins) const;
-  // The pod has ended, is leaving, or was bound by somebody else: its placement is given back,
+  // The pod has ended, is leaving, or was bound by another scheduler: its placement is given back,
   // unless it is being bound at this moment.
   void Drop(absl::string_view uid);
   // Ends waits whose time is over.

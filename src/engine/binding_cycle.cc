@@ -52,7 +52,8 @@ bool BindingCycle::HandleOutcomes(absl::Time now) {
   binder_.Advance(now, outcomes);
   // What succeeded first: whether a group runs in part decides what is done about a failure.
   for (BindingOutcome& outcome : outcomes) {
-    // If PreBind failed, somebody else bound it, and plugins have to give back what they reserved.
+    // If PreBind failed, another scheduler bound it, and plugins have to give back what they
+    // reserved.
     if (outcome.status.IsError() && outcome.placement.pre_bound && SeenBound(outcome.placement)) {
       outcome.status = Status::Success();
     }

@@ -116,7 +116,7 @@ class ClusterState {
   const std::shared_ptr<BudgetTracker>& budget_tracker() const { return budgets_; }
 
   // The cluster has been asked to evict the pod. Until the watch shows that it goes, it is taken
-  // for one that is being deleted: nobody picks it as a victim again, or makes more room than
+  // for one that is being deleted: no plan picks it as a victim again, or makes more room than
   // needed. `message` is that of its DisruptionTarget condition.
   void AssumeTerminating(UidRef pod, const std::string& message, absl::Time now);
   // The cluster refused.

@@ -42,7 +42,7 @@ void EventHandlers::Handle(WatchEvent event) {
   }
   if (change.type == ClusterChange::Type::kSynced) {
     synced_ = true;
-    // Nobody saw what happened to their groups while no scheduler ran.
+    // What happened to their groups while no scheduler ran is not known.
     for (const GroupMembers* group : cluster_.groups().All()) EndNominationsInVain(group->name());
     table_updater_.Prime(events_);
     return;
@@ -109,7 +109,7 @@ void EventHandlers::UpdateQueue(const ClusterChange& change) {
   switch (change.type) {
     case ClusterChange::Type::kPodPending: {
       const std::shared_ptr<const PodInfo>& pod = change.change.new_pod;
-      // Somebody else's, or not worth a node any more.
+      // Another scheduler's, or not worth a node any more.
       if (profiles_.Find(pod->scheduler_name()) == nullptr || pod->deletion_time().has_value()) {
         queue_.Delete(*pod->identity());
         return;
@@ -125,7 +125,7 @@ void EventHandlers::UpdateQueue(const ClusterChange& change) {
     case ClusterChange::Type::kPodAssigned:
       queue_.Delete(*change.change.new_pod->identity());
       recorder_.Forget(*change.change.new_pod->identity());
-      // Somebody else was faster.
+      // Another scheduler was faster.
       if (!change.confirmed) binder_.Drop(change.change.new_pod->uid());
       return;
     case ClusterChange::Type::kPodLeaving:

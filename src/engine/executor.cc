@@ -48,7 +48,7 @@ class ThreadPool final : public Executor {
   }
 
  private:
-  // The threads hold on to it, and nobody joins them.
+  // The threads hold on to it, and they are not joined.
   struct State {
     Mutex mutex;
     CondVar changed;  // work has come, the end, or a thread has ended

@@ -308,7 +308,7 @@ std::string PodsText(size_t pods) { return absl::StrCat(pods, pods == 1 ? " pod"
 
 }  // namespace
 
-// Whether somebody has yet to leave a node where room is held for a member.
+// Whether a pod has yet to leave a node where room is held for a member.
 bool GroupMoves::AwaitsMoves(const AttemptRequest& request) const {
   return absl::c_any_of(request.pods, [&](const PodPtr& pod) {
     const std::string name = cluster_.nominations().NominatedNode(*pod);

@@ -20,7 +20,7 @@ class GroupMoves {
   GroupMoves(ClusterState& cluster, PodScheduler& pod_scheduler)
       : cluster_(cluster), pod_scheduler_(pod_scheduler) {}
 
-  // For a group that missed its minimum, and for which nobody is evicted otherwise. Adds to
+  // For a group that missed its minimum, and for which no pod is evicted otherwise. Adds to
   // `result` what is to be done, as GroupPreemption::Plan() does, or why moving does not help.
   void Plan(const AttemptRequest& request, AttemptResult& result);
 

@@ -456,7 +456,7 @@ void GroupPreemption::PlanInOrders(const AttemptRequest& request,
   if (cause.status.IsError()) return;
   const PodSpan pods(request.pods.data(), request.pods.size());
   const bool may_help = MayAnyEvictionsHelp(request, shortage, result);
-  // A member that may not preempt waits for nobody whom it could evict.
+  // A member that may not preempt waits for no pod that it could evict.
   bool gives_up = !may_help && absl::c_any_of(pods, [](const PodPtr& pod) {
     return pod->preemption_policy() != PreemptionPolicy::kNever;
   });

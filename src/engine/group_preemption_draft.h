@@ -55,13 +55,13 @@ class GroupPreemption::Draft {
   // Returns whether the group is whole still.
   bool SpareVictims();
 
-  // Whether somebody would go, in whatever was tried.
+  // Whether some pod would be evicted, in whatever was tried.
   bool evicts() const { return evicts_; }
   int most_placed() const { return trial_.most_placed; }
   int placed() const { return static_cast<int>(trial_.placed.size()); }
   int cycles() const { return trial_.cycles; }
   int post_filters() const { return trial_.post_filters; }
-  // No member waits for somebody to leave, and PostFilter sees no way.
+  // No member waits for a pod to leave, and PostFilter sees no way.
   bool gives_up() const { return gives_up_; }
   absl::Time retry_at() const { return retry_at_; }
 

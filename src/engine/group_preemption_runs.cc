@@ -197,7 +197,7 @@ bool GroupPreemption::Draft::PlaceRunsFrom(size_t position, const std::vector<Op
   const bool is_like_the_last = of_last != nullptr && IsLikeTheLast(position);
   const std::vector<Option> options =
       OptionsOf(position, is_like_the_last ? of_last : nullptr, last_chosen);
-  if (options.empty() && run.is_nominated && !gives_up_) {  // nobody else goes meanwhile
+  if (options.empty() && run.is_nominated && !gives_up_) {  // no other pod goes meanwhile
     waits_ = true;
     return false;
   }

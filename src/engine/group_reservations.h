@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GroupReservations: a group that has waited for long gets nodes that nobody else uses beyond the
+// GroupReservations: a group that has waited for long gets nodes that no other pod uses beyond the
 // time at which it can start on them.
 #ifndef BERTH_SRC_ENGINE_GROUP_RESERVATIONS_H_
 #define BERTH_SRC_ENGINE_GROUP_RESERVATIONS_H_

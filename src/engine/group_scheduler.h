@@ -37,7 +37,7 @@ class GroupScheduler {
 
   GroupPreemption& preemption() { return preemption_; }
   // For a group, or a single member, that missed its minimum: as GroupMoves, if the group wants
-  // that and nobody is evicted otherwise.
+  // that and no pod is evicted otherwise.
   void PlanMoves(const AttemptRequest& request, AttemptResult& result);
 
  private:

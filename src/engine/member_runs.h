@@ -20,7 +20,7 @@ struct MemberRun {
   int minimum = 0;
   std::vector<const NodePlacement*> placements;
   std::vector<int> tiers = {};               // of the placements; empty: all of one
-  std::vector<NodePlacementPtr> owned = {};  // if nobody else holds them
+  std::vector<NodePlacementPtr> owned = {};  // if nothing else holds them
   std::optional<int> slice = std::nullopt;   // its number, if all ranks are known
   // Where runs have to be in one domain together, as the PodGroups below a CompositePodGroup: the
   // numbers of what they are below, and for each placement which domain of each of these it is in.

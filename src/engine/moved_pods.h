@@ -17,9 +17,10 @@
 
 namespace berth {
 
-// The new place is nominated to a stand-in for the pod, which nobody else knows. The first pending
-// pod of the same owner that requests the same takes it over, and keeps it until whoever is there
-// yet has left. If none comes in time, the place is free again. Belongs to the scheduling thread.
+// The new place is nominated to a stand-in for the pod, which is known nowhere else. The first
+// pending pod of the same owner that requests the same takes it over, and keeps it until whoever is
+// there yet has left. If none comes in time, the place is free again. Belongs to the scheduling
+// thread.
 class MovedPods {
  public:
   // Everything outlives this.

@@ -41,7 +41,7 @@ bool PlacementTrial::WouldHaveRoom(const NodePlacement& placement, int32_t below
 // Where evictions may make room, the most promising first.
 std::vector<PlacementTrial::Candidate> PlacementTrial::ToEvictIn(
     const std::vector<Candidate>& candidates) const {
-  // Where room is held for it already, nobody else has to go.
+  // Where room is held for it already, no other pod has to go.
   if (candidates.front().nominated || !request_.plans_evictions) return {candidates.front()};
   int32_t priority = std::numeric_limits<int32_t>::max();
   for (const auto& pod : request_.pods) priority = std::min(priority, pod->priority());

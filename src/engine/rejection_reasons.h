@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the explanations of framework/waiting.h: after a failed attempt, or when somebody asks.
+// Makes the explanations of framework/waiting.h: after a failed attempt, or when asked for.
 #ifndef BERTH_SRC_ENGINE_REJECTION_REASONS_H_
 #define BERTH_SRC_ENGINE_REJECTION_REASONS_H_
 

@@ -37,8 +37,8 @@ class StaleGroups {
         preemption_executor_(parts.preemption_executor),
         timers_(parts.timers) {}
 
-  // A member that may have run is gone or is being deleted, one that somebody else placed runs, or
-  // what defines the group changed. If it is stale now and was not before, its time begins.
+  // A member that may have run is gone or is being deleted, one that another scheduler placed runs,
+  // or what defines the group changed. If it is stale now and was not before, its time begins.
   void Changed(absl::string_view group);
   // It has its minimum.
   void Started(absl::string_view group) {

@@ -22,7 +22,8 @@ class Timers {
   // Returns false if there is none.
   bool Cancel(TimerId timer);
   // Runs what is due, by time, then by who was set first. What is set meanwhile is left for the
-  // next call, so that a timer that sets itself again holds up nobody. Returns how many have run.
+  // next call, so that a timer that sets itself again does not hold up others. Returns how many
+  // have run.
   int RunDue(absl::Time now);
   // When the next is due of those that were set no later than `set_until`; InfiniteFuture if there
   // is none.

@@ -21,7 +21,7 @@ struct ExtenderCall {
   size_t most_bytes = 0;   // of an answer
 };
 
-// Threads: any but its own. Nobody waits for an answer when it ends.
+// Threads: any but its own. No answer is waited for when it ends.
 class ExtenderClient {
  public:
   ExtenderClient();

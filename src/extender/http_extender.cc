@@ -89,7 +89,7 @@ absl::StatusOr<std::shared_ptr<const HttpEndpoint>> EndpointOf(const Extender& e
     if (!read.ok()) return read.status();
     const_cast<std::string&>(pem) = *std::move(read);
   }
-  // enableHTTPS without roots trusts anybody, as in kube-scheduler.
+  // enableHTTPS without roots trusts any server, as in kube-scheduler.
   const bool insecure = tls.insecure || (extender.enable_https && endpoint->authority_pem.empty());
   if (insecure && !endpoint->authority_pem.empty()) {
     return absl::InvalidArgumentError(

@@ -130,7 +130,7 @@ NominationFilter::RowsByNomination NominationFilter::SplitByNomination(
     } else if (found == block.size()) {
       with = std::copy(block.begin(), block.end(), with);
     } else {
-      for (size_t i = 0; i < block.size(); ++i) {  // no branch: nobody can foretell it
+      for (size_t i = 0; i < block.size(); ++i) {  // no branch: it cannot be foretold
         *with = *without = block[i];
         with += counts[i];
         without += 1 - counts[i];

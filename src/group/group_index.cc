@@ -9,7 +9,7 @@
 
 namespace berth {
 
-// The list has holes where members left; they are closed when somebody reads it.
+// The list has holes where members left; they are closed when it is read.
 class GroupIndex::Group final : public GroupMembers {
  public:
   Group(GroupIndex* index, std::string name)
@@ -32,7 +32,7 @@ class GroupIndex::Group final : public GroupMembers {
 
   // Returns the position. `node_name`: where it is assumed, if it has no node of its own.
   int Add(std::shared_ptr<const PodInfo> pod, const MemberKindKey& key, std::string node_name) {
-    if (2 * holes_ > static_cast<int>(members_.size())) CloseHoles();  // nobody may ever read it
+    if (2 * holes_ > static_cast<int>(members_.size())) CloseHoles();  // it may never be read
     if (!pod->node_name().empty()) node_name = pod->node_name();
     members_.push_back(GroupMember{std::move(pod), std::move(node_name)});
     kind_of_.push_back(kinds_.Add(members_.back(), key));

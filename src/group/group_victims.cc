@@ -21,7 +21,7 @@ bool Runs(const GroupMember& member) {
 
 int GroupVictims::Surplus(const GroupMembers& group) const {
   const std::optional<GroupSpec> spec = groups_->SpecOf(group);
-  if (!spec.has_value()) return group.counts().running;  // nobody knows what it needs
+  if (!spec.has_value()) return group.counts().running;  // what it needs is not known
   if (spec->disruption_mode == DisruptionMode::kAll || !spec->subgroups.empty()) return 0;
   return std::max(0, group.counts().running - spec->min_member);
 }

@@ -22,7 +22,7 @@ class GroupVictims {
  public:
   using Pods = std::vector<std::shared_ptr<const PodInfo>>;
 
-  // Without groups nobody takes others along. What `groups` is outlives this.
+  // Without groups no pod takes others along. What `groups` is outlives this.
   explicit GroupVictims(const Groups& groups)
       : groups_(dynamic_cast<const RunningGroups*>(&groups)) {}
 

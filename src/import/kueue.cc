@@ -364,7 +364,7 @@ class KueueImporter {
     }
   }
 
-  // A ClusterQueue or Cohort may name a cohort that nobody describes.
+  // A ClusterQueue or Cohort may name a cohort that no manifest describes.
   void AddImplicitCohorts() {
     for (size_t i = 0; i < nodes_.size(); ++i) {
       const std::string key = nodes_[i].quota.parent_key;
@@ -507,7 +507,7 @@ class KueueImporter {
     }
   }
 
-  // A root borrows from nobody and lends to nobody outside.
+  // A root borrows from none and lends to none outside.
   void CloseRoots() {
     for (QueueNode& root : nodes_) {
       if (!root.quota.parent_key.empty()) continue;

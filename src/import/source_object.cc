@@ -139,7 +139,7 @@ class SourceReader {
     return found;
   }
 
-  // Of a key that is there twice nobody knows which one is meant.
+  // Of a key that is there twice it is not known which one is meant.
   void ReportDuplicateKeys(Value value, const std::string& subject, int depth) {
     constexpr int kDeepest = 100;
     if (depth > kDeepest) return;

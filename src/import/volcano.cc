@@ -131,7 +131,7 @@ class VolcanoImporter {
         ReadInteger(spec.Find("priority"), "spec.priority", quota.from, problems).value_or(0);
     if (has_deserved_) return;
     quota.reclaim_strategy = "FairShare";
-    // Weights share what somebody names.
+    // Weights share what some queue names.
     for (const std::string& line : lines_) quota.min.try_emplace(line, Quantity());
     quota.Note("min", "proportion shares all that there is; here name in min what else is to be");
   }

@@ -72,7 +72,7 @@ class YuniKornImporter {
       const Value root = queues.elements()[0];
       NoteUnread(root, "YuniKorn queue root, which is the cluster: ",
                  {"name", "queues", "submitacl", "adminacl", "parent", "properties"}, unread);
-      // What it says of preemption holds for nobody: there is nothing outside.
+      // What it says of preemption has no effect: there is nothing outside.
       NoteUnread(root.Find("properties"), "YuniKorn queue root, which is the cluster: properties.",
                  {"preemption.policy"}, unread);
     }

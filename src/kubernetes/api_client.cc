@@ -479,7 +479,7 @@ void ApiClient::RetryOrFail(Request& request, const FailedTry& failed, absl::Sta
   // The owner of the stream decides about it.
   if (request.stream != nullptr || !MayRetry(request.what.repeatable, failed)) {
     if (!failed.refusal.has_value()) {
-      // Nobody knows.
+      // It is not known.
       const bool is_unknown = request.in_doubt && request.what.repeatable == Repeatable::kNo;
       status = absl::Status(
           is_unknown ? absl::StatusCode::kUnknown : status.code(),

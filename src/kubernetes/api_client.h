@@ -81,7 +81,7 @@ struct ApiCallRecord {
 struct ApiClientOptions {
   double qps = 50;  // client-go's defaults of a scheduler; zero or less: no limit
   int burst = 100;
-  // A firewall may forget a connection and tell nobody, and a watch that hears nothing does not
+  // A firewall may forget a connection silently, and a watch that hears nothing does not
   // mind. When no stream has brought anything for so long, the server is asked for its version;
   // without an answer in time the connection is ended. client-go sends pings after 30 s and waits
   // for 15 s.
@@ -184,7 +184,7 @@ class ApiClient {
   absl::Time credentials_end_ = absl::InfinitePast();  // wall clock
   uint64_t credentials_version_ = 0;
   bool refreshing_ = false;
-  // Why there are none, and until when nobody looks again.
+  // Why there are none, and until when they are not looked for again.
   absl::Status no_credentials_;
   absl::Time none_until_ = absl::InfinitePast();
   RetryBackoff read_backoff_;

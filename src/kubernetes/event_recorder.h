@@ -47,8 +47,8 @@ struct EventSubject {
 
 // The second of two events that differ in nothing but time and text makes a series of the first;
 // how often it comes after that is written every half hour, and when it has not come for six
-// minutes. The rate is that of the client, which is nobody else's, so that events do not hold up
-// bindings. Threads: any; never waits.
+// minutes. The rate is that of the client, which no other client shares, so that events do not hold
+// up bindings. Threads: any; never waits.
 class EventRecorder {
  public:
   EventRecorder(Connection connection, ApiClientOptions client_options,

@@ -24,7 +24,7 @@ absl::StatusOr<Connection> ConfiguredConnection(const std::string& kubeconfig,
     if (!loaded.ok()) return loaded.status();
     absl::StatusOr<Connection> connection = loaded->Resolve(context);
     if (!connection.ok()) return connection;
-    // Now, as kubectl does: later nobody may read what is said of them.
+    // Now, as kubectl does: later what is said of them may not be read.
     const absl::Status files = CheckFiles(*connection);
     if (files.ok()) return connection;
     return absl::Status(files.code(), absl::StrCat(connection->name, ": ", files.message()));

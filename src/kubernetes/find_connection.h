@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which API server to talk to when somebody names a kubeconfig, or does not.
+// Which API server to talk to when a kubeconfig is named, or not.
 #ifndef BERTH_SRC_KUBERNETES_FIND_CONNECTION_H_
 #define BERTH_SRC_KUBERNETES_FIND_CONNECTION_H_
 

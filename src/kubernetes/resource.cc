@@ -17,7 +17,7 @@ std::string Root(Kind kind) {
 
 bool IsCustomResource(Kind kind) {
   if (IsRegisteredKind(kind)) return true;
-  // The groups of Kubernetes itself have no dot, or are below k8s.io without being anybody's own.
+  // The groups of Kubernetes itself have no dot, or are below k8s.io without being a project's own.
   const absl::string_view group = ApiGroup(kind);
   return absl::StrContains(group, '.') &&
          (!absl::EndsWith(group, ".k8s.io") || absl::EndsWith(group, ".x-k8s.io"));

@@ -52,7 +52,7 @@ class StatusPatches {
 
   // Returns when `change` is written. If one of the pod is under way, waits for it; if another
   // comes meanwhile, that one takes over what it does not set itself of this one, and this returns
-  // Ok at once: nobody needs to wait, or to know, what becomes of what is outdated.
+  // Ok at once: what becomes of what is outdated need not be waited for, or known.
   absl::Status Apply(const Identity& pod, PodStatusChange change);
 
   // The pod is given a node: what was to be said of it without one would undo what the API server

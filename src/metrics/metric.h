@@ -104,7 +104,7 @@ class MetricOf final : public MetricFamily {
   // unless it is removed.
   // Takes a lock and looks it up: keep it where it is wanted often.
   Series& With(std::vector<std::string> labels);
-  // Forgets the series: it is not shown any more, and nobody may hold on to it.
+  // Forgets the series: it is not shown any more, and no caller may hold on to it.
   void Remove(const std::vector<std::string>& labels);
   // The one without labels.
   Series& only() { return *only_; }

@@ -24,7 +24,7 @@ class FitError {
       : rules_(rules), preemptor_(preemptor), nodes_(nodes) {}
 
   void Add(const Status& status, int nodes = 1);
-  // A node from which nobody may be evicted; or more than kMostNamed such nodes.
+  // A node from which no pod may be evicted; or more than kMostNamed such nodes.
   void AddWithoutVictims(NodeRow row);
   void AddManyWithoutVictims(int nodes) { without_victims_ += nodes; }
   // Of more nodes without victims none is named.

@@ -45,7 +45,7 @@ using AuthorizeRequest = std::function<void(
 // What there is at the paths of a server. Complete it before the server starts.
 class Endpoints {
  public:
-  // Called on the server's thread, which serves nobody else meanwhile.
+  // Called on the server's thread, which serves no other request meanwhile.
   using Handler = std::function<ServerResponse(const ServerRequest&)>;
 
   // `path` is all of the path: nothing is below it.

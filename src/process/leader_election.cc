@@ -62,7 +62,7 @@ void LeaderElector::Try() {
   }
 }
 
-// Nobody can have changed the Lease, so it need not be read.
+// The Lease cannot have changed, so it need not be read.
 void LeaderElector::Renew() {
   const absl::Time began = lock_.Now();
   const LeaseRecord record = OwnRecord();
@@ -215,9 +215,9 @@ LeaseRecord LeaderElector::OwnRecord() const {
   record.transitions = observed_.transitions;
   if (IsHolder()) {
     record.acquired = observed_.acquired;
-    // Others see that it was renewed by this: it differs, even if somebody sets the clock back.
+    // Others see that it was renewed by this: it differs, even if the clock is set back.
     record.renewed = std::max(record.renewed, observed_.renewed + absl::Microseconds(1));
-  } else if (observed_.duration_seconds > 0) {  // there is a Lease, of somebody else
+  } else if (observed_.duration_seconds > 0) {  // there is a Lease, of another holder
     // Kubernetes' is an int32. A number that others have spoilt starts again.
     const bool can_grow = record.transitions >= 0 && record.transitions < kMostTransitions;
     record.transitions = can_grow ? record.transitions + 1 : 1;

@@ -132,7 +132,7 @@ void ApiLeaseLock::Send(std::string method, std::string target, const LeaseRecor
                });
 }
 
-// As client-go's recorder; nobody waits for it.
+// As client-go's recorder; no caller waits for it.
 void ApiLeaseLock::RecordEvent(const std::string& text) {
   const absl::Time now = Date();
   JsonWriter json;

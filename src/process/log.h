@@ -30,8 +30,8 @@ using LogFields = std::initializer_list<LogField>;
 
 enum class LogFormat { kText, kJson };
 
-// A line is put together by its caller and written by a thread of the log's own. Nobody waits for a
-// terminal or a pipe that is full: the oldest lines are dropped then.
+// A line is put together by its caller and written by a thread of the log's own. No caller waits
+// for a terminal or a pipe that is full: the oldest lines are dropped then.
 //
 // Threads: any.
 class Log {

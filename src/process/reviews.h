@@ -20,7 +20,7 @@ inline constexpr char kAuthenticationConfigMap[] =
     "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication";
 
 std::string TokenReviewBody(absl::string_view token);
-// The user; absent if the token is nobody's. Otherwise why the server could not tell.
+// The user; absent if no user has the token. Otherwise why the server could not tell.
 absl::StatusOr<std::optional<UserInfo>> ReadTokenReview(absl::string_view body);
 
 // Whether `user` may `verb` the path. Equal questions have equal texts.

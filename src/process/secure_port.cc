@@ -9,7 +9,7 @@
 namespace berth {
 namespace {
 
-// A client for reviews; null if there is nobody to ask, and nobody was named.
+// A client for reviews; null if there is no API server to ask, and none was named.
 absl::StatusOr<std::unique_ptr<ApiClient>> ReviewClient(const std::string& kubeconfig,
                                                         const SecurePort::Warn& warn) {
   absl::StatusOr<Connection> connection = FindConnection(kubeconfig, "");

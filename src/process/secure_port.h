@@ -21,7 +21,7 @@ class SecurePort {
   using Warn = std::function<void(absl::string_view text)>;
 
   // Serves `endpoints` from then on. As kube-scheduler: without a kubeconfig, and outside a pod,
-  // nobody is asked about users. Errors name the file or the address.
+  // no API server is asked about users. Errors name the file or the address.
   static absl::StatusOr<std::unique_ptr<SecurePort>> Open(const RunOptions::Serving& options,
                                                           Endpoints endpoints, const Warn& warn);
 

@@ -36,7 +36,7 @@ struct RetryLine {
   const int32_t priority;
   std::vector<Waiting> waiting;  // by sequence
   size_t size = 0;               // so many of them have an entry
-  size_t first = 0;              // nobody waits in front of it
+  size_t first = 0;              // no entry waits in front of it
   size_t asleep = 0;             // from here on they have been tried since the latest event
   QueueEntry* turn = nullptr;    // is tried for the line: active, in backoff or in flight
   std::vector<Symbol> nodes;     // which pods left since those that are awake were tried
@@ -57,7 +57,7 @@ class RetryTurns {
  public:
   using Wake = std::function<void(QueueEntry& entry, Symbol event)>;
 
-  // `wake` requeues an entry. `room` may be null: then nobody takes turns. All outlive this.
+  // `wake` requeues an entry. `room` may be null: then no entry takes turns. All outlive this.
   RetryTurns(FreeResourcesView* room, const EventTable& table, const Clock& clock,
              const Backoff& backoff, SubQueues& places, uint64_t& next_sequence, Wake wake)
       : room_(room),

@@ -271,7 +271,7 @@ void SchedulingQueue::AddUnschedulable(const QueueEntry* in_flight, const Reject
   } else {
     requeuer_.CountFailure(*entry, rejection);
     metrics_.SetCause("ScheduleAttemptFailure");
-    // An event that opens a gate may have come while nobody asked.
+    // An event that opens a gate may have come while no gate was asked.
     const bool opened = gates_.Open(*entry, [](const PendingPod&) { return true; });
     entry->changed_in_flight |= opened;
     const RequeueStrategy strategy = hints_.WorthAfterFlight(*entry, in_flight_.events());

@@ -235,7 +235,7 @@ __int128 QuotaTree::Available(QuotaId quota, int line) const {
   absl::InlinedVector<QuotaId, 8> path;
   for (QuotaId above = quota; above != kCluster; above = parents_[above]) path.push_back(above);
   __int128 available = pool_[At(kCluster, line)] - bubbled_[At(kCluster, line)];
-  __int128 left = kUnlimited * 2;  // until somebody has all he may have
+  __int128 left = kUnlimited * 2;  // until a quota has all it may have
   for (auto next = path.rbegin(); next != path.rend(); ++next) {
     const size_t at = At(*next, line);
     const __int128 kept = std::max<__int128>(0, local_[at] - bubbled_[at]);

@@ -36,7 +36,7 @@ bool Has(absl::Span<const QuotaOrderKey> order, QuotaOrderKey key) {
   return absl::c_linear_search(order, key);
 }
 
-// With the request counted in, on every line that it asks for and that is somebody's.
+// With the request counted in, on every line that it asks for and that some quota has.
 template <class BoundOf>
 bool StaysWithin(const QuotaTree& tree, QuotaId quota, const LineAmounts& request,
                  const BoundOf& bound_of) {

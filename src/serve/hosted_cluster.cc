@@ -335,7 +335,7 @@ void HostedCluster::Wait() {
     waiting_ = in_scheduler ? Waiting::kInScheduler : Waiting::kForRoom;
     while (!in_scheduler && !ending_ && batches_.empty() && !MaySchedule() &&
            clock_.Now() < until) {
-      // Somebody who sets a time signals it.
+      // Whoever sets a time signals it.
       room_.WaitFor(mutex_, std::min(until - clock_.Now(), kLongestPause));
       if (tell_at_read_again_) until = read_again_;
     }

@@ -395,7 +395,7 @@ absl::StatusOr<v1::WhatIfAnswer> WhatIf(const ClusterServerOptions& options,
 
 namespace {
 
-// The plugins of the server, and the remote ones of a configuration that somebody sent. Their
+// The plugins of the server, and the remote ones of a configuration that a client sent. Their
 // processes are not asked: addresses in it are not for this server.
 absl::StatusOr<Registry> RegistryToCheck(const std::string& configuration,
                                          const Registry& registry) {

@@ -111,7 +111,7 @@ namespace {
 
 // So often may something be tried within a second of simulated time without any pod being bound or
 // evicted. It is much: pods that wait are tried again in the second in which their backoff ends,
-// and in between when somebody gives back a place.
+// and in between when a place is given back.
 constexpr int64_t kMostTries = 20'000;
 constexpr int64_t kMostTriesForAPod = 1'000;  // that is not bound
 

@@ -48,7 +48,7 @@ class NodeSets {
  public:
   NodeSets(const NodeTable& nodes, const NodeSlots& slots) : nodes_(nodes), slots_(slots) {}
 
-  // A new one evaluates all nodes, after those that nobody else holds any more were dropped.
+  // A new one evaluates all nodes, after those that no other holds any more were dropped.
   std::shared_ptr<const NodeSet> Find(const NodeScope& scope);
 
   // The sets that the node of `slot` has to come to or to leave, as its object is `node` now; null

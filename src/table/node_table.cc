@@ -94,8 +94,8 @@ const NodeTable::RareColumns* NodeTable::FindRareColumns(ResourceId resource) co
   return columns.get();
 }
 
-// Drops those that nobody may cache, if they are many, and, of rare resources, many more than
-// amounts. Without the lock: while the table changes nobody asks for a column.
+// Drops those that no reader may cache, if they are many, and, of rare resources, many more than
+// amounts. Without the lock: while the table changes no column is asked for.
 ABSL_NO_THREAD_SAFETY_ANALYSIS void NodeTable::DropColumns() {
   constexpr size_t kFewResources = 32;
   constexpr size_t kPlacesAnAmount = 8;
@@ -348,7 +348,7 @@ void NodeTable::RemoveRow(absl::Span<const NodeRow> rows) { Move(RowMove::Went(r
 
 // `came` are the nodes of move.came().
 void NodeTable::Move(RowMove move, absl::Span<const NodeInfo* const> came) {
-  // Nobody else came that late.
+  // No other pod came that late.
   static const ReadNode& kNone =
       *new ReadNode{std::make_shared<const NodeSpec>(), std::numeric_limits<uint64_t>::max()};
   ++order_version_;

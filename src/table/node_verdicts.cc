@@ -13,7 +13,7 @@ namespace berth {
 namespace {
 
 // Calls visit(block, consecutive) for parts of `rows`. Which rows are feasible is hard to foretell,
-// so that nobody wants a branch for each; but often none of very many is.
+// so a branch for each is not worth it; but often none of very many is.
 template <class Visit>
 void ForEachBlock(absl::Span<const NodeRow> rows, Visit visit) {
   constexpr size_t kBlock = 512;

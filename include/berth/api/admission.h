@@ -42,7 +42,7 @@ class Admission {
   void Learn(const api::RuntimeClass& runtime_class);
   void Learn(const api::StorageClass& storage_class);
 
-  // Returns what is said of classes that nobody has seen, a sentence each; empty if all is well.
+  // Returns what is said of classes that are not known, a sentence each; empty if all is well.
   std::vector<std::string> Admit(api::Pod& pod) const;
   // Whether what Admit() makes of the pod depends on what was learned.
   static bool NeedsClasses(const api::Pod& pod);

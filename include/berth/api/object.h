@@ -17,7 +17,7 @@
 namespace berth {
 
 // A kind and an immutable message of that kind, shared. Cheap to copy.
-// A pod may be packed: then it takes little memory until somebody asks for its message.
+// A pod may be packed: then it takes little memory until its message is asked for.
 class Object {
  public:
   // `message` must not change afterwards, not be null, and be of the type that `kind` names.

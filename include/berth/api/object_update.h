@@ -24,7 +24,7 @@ struct ObjectUpdate {
 struct ObjectEdit {
   IdentityPtr object;
   ObjectUpdate::Part part = ObjectUpdate::Part::kAllButStatus;
-  // Changes `part` of the latest state; called again if somebody else was faster. If it returns an
+  // Changes `part` of the latest state; called again if another writer was faster. If it returns an
   // error, nothing is written, and that is the answer. Any thread; must not call the cluster.
   std::function<absl::Status(google::protobuf::Message& latest)> edit;
 };

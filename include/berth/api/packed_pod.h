@@ -25,7 +25,7 @@ class PodSpec;
 }  // namespace api
 
 // The spec of a pod but for what is the pod's own, in the wire format. Pods share one: two
-// shapes with the same bytes are the same object, as long as anybody holds it. Threads: any.
+// shapes with the same bytes are the same object, as long as it is held. Threads: any.
 class PodShape {
  public:
   explicit PodShape(std::string bytes);

@@ -185,7 +185,7 @@ class NodeTable {
   };
   struct KeptLabelColumn {
     std::unique_ptr<MutableDictionaryColumn<LabelValue>> column;
-    bool may_go = false;  // when the table changes: nobody may cache it
+    bool may_go = false;  // when the table changes: no reader may cache it
   };
   // A node as of the last time it was read.
   struct ReadNode {
@@ -239,7 +239,7 @@ class NodeTable {
   std::vector<int> free_slots_;
   std::vector<ResourceColumns> resources_;  // by ResourceId; the common ones
   std::unique_ptr<RareAmounts> rare_allocatable_, rare_requested_;  // by slot
-  mutable Mutex made_mutex_;  // of what is made when somebody asks
+  mutable Mutex made_mutex_;  // of what is made when asked for
   mutable absl::flat_hash_map<ResourceId, std::unique_ptr<RareColumns>> rare_columns_
       ABSL_GUARDED_BY(made_mutex_);
   std::vector<int64_t> zeros_;

@@ -5,8 +5,8 @@
 
 namespace berth {
 
-// Optional, a mark of a Permit plugin: a pod that it holds back is allowed or rejected by somebody
-// who knows no simulated time, such as another process. While such a pod waits, a simulation lets
+// Optional, a mark of a Permit plugin: a pod that it holds back is allowed or rejected by something
+// that knows no simulated time, such as another process. While such a pod waits, a simulation lets
 // time pass as it really does.
 class AnsweredOutside {
  public:

@@ -17,7 +17,7 @@ class QueueContest {
  public:
   virtual ~QueueContest() = default;
 
-  // The first of the line, which stays as it is until the next call for this line; null: nobody.
+  // The first of the line, which stays as it is until the next call for this line; null: none.
   virtual void SetHead(int line, const QueuedPodInfo* head) = 0;
   // The line whose turn it is; -1 if no line has a head.
   virtual int Next() = 0;

@@ -28,7 +28,7 @@ class UsageReporter {
  public:
   virtual ~UsageReporter() = default;
 
-  // One entry a resource. Scheduling thread; called only when somebody asks.
+  // One entry a resource. Scheduling thread; called only when asked for.
   virtual std::vector<ResourceUsage> Usage(const NodeTable& nodes) = 0;
 };
 

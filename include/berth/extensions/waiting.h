@@ -81,12 +81,12 @@ struct WaitingFor {
   int members_placeable = 0;  // how many of them are there, or would find a place
   std::string blocking_pod;   // "namespace/name" of the member that did not; see kNotTried
 
-  // The nodes that nobody else may use beyond `reserved_from`; empty without a reservation.
+  // The nodes that no other pod may use beyond `reserved_from`; empty without a reservation.
   std::vector<std::string> reserved_nodes;
   absl::Time reserved_from = absl::InfiniteFuture();
 
   // Why the pod is not placed with the gang that a mark of it names: the mark is of a kind that
-  // nobody here reads, or no plugin of its profile forms groups. Empty for other pods.
+  // no plugin here reads, or no plugin of its profile forms groups. Empty for other pods.
   std::string alone;
 
   // --- Preemption ---

@@ -29,7 +29,7 @@ class ClusterUnderTest {
 // A promise, and how to find out.
 struct ClusterCheck {
   absl::string_view name;  // "BindsOnce": a word, for the names of tests
-  // Needs a cluster that nobody watches yet. The error says what went wrong. What a cluster need
+  // Needs a cluster that is not watched yet. The error says what went wrong. What a cluster need
   // not do counts as kept if it says Unimplemented.
   absl::Status (*run)(ClusterUnderTest& under_test);
 };

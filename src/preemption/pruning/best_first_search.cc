@@ -91,7 +91,7 @@ void BestFirstSearch::Try(NodeRow row, CandidateList& found) {
   best_row_ = row;
 }
 
-// From those that are left nobody may be evicted, or all victims together make too little room.
+// From those that are left no pod may be evicted, or all victims together make too little room.
 void BestFirstSearch::TryRemaining(CandidateList& found) {
   std::vector<NodeRow> rows = heap_.Rows();
   if (preemptor_.by_priority) {

@@ -49,7 +49,7 @@ void CandidateBounds::Refresh(const NodeTable& nodes, const PriorityLevels& leve
   ComputeForgotten(calculator, with_nominated_pods, own_row);
 }
 
-// The pod itself does not count: of its own row, at best, nobody is nominated to it.
+// The pod itself does not count: of its own row, at best, no pod is nominated to it.
 void CandidateBounds::ComputeForgotten(const BoundCalculator& calculator,
                                        const NominatedRows& with_nominated_pods, NodeRow own_row) {
   constexpr int kPartOfAll = 32;  // so many cost less than to order all

@@ -95,7 +95,7 @@ class CandidateBounds {
   std::vector<uint8_t> is_known_;                 // the same: as of version_
   std::vector<NodeRow> forgotten_;                // rows that are not
   BestRow order_;
-  bool is_ordered_ = false;         // or it is made when somebody asks for the best
+  bool is_ordered_ = false;         // or it is made when the best is asked for
   std::vector<uint8_t> is_hidden_;  // by row, once it is ordered
   std::vector<NodeRow> hidden_;     // these
 };

@@ -158,7 +158,7 @@ EvictionFeasibility BoundCalculator::Compute(NodeRow row, Pods nominated,
                                              CandidateBound& bound) const {
   const EvictionFeasibility possible(EvictionFeasibility::Kind::kPossible);
   const int32_t slot = priority_levels_.slot(row);
-  size_t levels = 0;  // from which somebody may go
+  size_t levels = 0;  // from which some pod may go
   while (levels < level_count_ && levels_[levels].priority[slot] < below_) ++levels;
   if (levels == 0) return EvictionFeasibility(EvictionFeasibility::Kind::kNoVictims);
   const auto sums_do_not_tell = [&] {  // one victim, any of them

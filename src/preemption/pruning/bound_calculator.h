@@ -46,7 +46,7 @@ class EvictionFeasibility {
  public:
   enum class Kind : uint8_t {
     kPossible,           // perhaps
-    kNoVictims,          // nobody may be evicted
+    kNoVictims,          // no pod may be evicted
     kStillInsufficient,  // even if all go that may, there is too little room
   };
   static constexpr int kShortages = 30;  // bits of short_of()

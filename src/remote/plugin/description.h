@@ -64,7 +64,7 @@ struct RemoteDescription {
 // a description that makes no sense.
 absl::StatusOr<RemoteDescription> ReadDescription(const v1::Description& message);
 
-// For a process that nobody asked: it serves every point.
+// For a process that was not asked: it serves every point.
 RemoteDescription UnknownDescription();
 
 // Whether a process that describes itself as `b` can stand in for one that described itself as `a`:

@@ -454,7 +454,7 @@ void RemotePlugin::OnMessage(const v1::FromPlugin& message) {
   }
 }
 
-// Pods for which it was to allow: nobody will.
+// Pods for which it was to allow: no plugin will.
 void RemotePlugin::OnDown(const std::string& why) {
   {
     MutexLock lock(mutex_);

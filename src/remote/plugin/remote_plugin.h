@@ -145,7 +145,7 @@ class RemotePlugin : public Plugin,
   absl::Status ScoreFailed(Status error) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Status Fault(const absl::Status& status) const;  // an Error that names plugin and address
   int64_t HighestScore() const;                    // that it may answer
-  // Success if the score may be one. Scores of nodes that nobody asks for do not count.
+  // Success if the score may be one. Scores of nodes that were not asked for do not count.
   Status CheckScore(int64_t score, Symbol node) const;
 
   // --- From other threads, by Handle::Post ---

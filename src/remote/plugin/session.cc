@@ -258,7 +258,7 @@ class SessionKeeper::Stream final : public Session,
         synced_ = std::max(synced_, incoming_.synced().revision());
       } else if (const uint64_t id = AnsweredId(incoming_); id != 0) {
         const auto asked = answers_.find(id);
-        // One that comes too late is nobody's.
+        // One that comes too late belongs to no call.
         if (asked != answers_.end()) asked->second = std::move(incoming_);
       } else {
         is_for_others = true;

@@ -42,10 +42,10 @@ class Session {
   virtual bool is_broken() const = 0;
 };
 
-enum class Patience { kWaits, kFailsAtOnce };  // where nobody listens
+enum class Patience { kWaits, kFailsAtOnce };  // where no process listens
 // Asks the process who it is. Blocks for at most `timeout`, and half a second. Error: Unavailable
-// if nobody is there, InvalidArgument if a file of `args` is at fault, FailedPrecondition for the
-// rest.
+// if no process is there, InvalidArgument if a file of `args` is at fault, FailedPrecondition for
+// the rest.
 absl::StatusOr<v1::Description> DescribeRemotePlugin(const RemotePluginArgs& args,
                                                      absl::Duration timeout,
                                                      Patience patience = Patience::kWaits);

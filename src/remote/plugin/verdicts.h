@@ -33,7 +33,7 @@ struct Verdicts {
 };
 
 // A status as the plugin means it. Error: InvalidArgument for an unknown code, or more and longer
-// reasons than anybody reads.
+// reasons than a reader wants.
 absl::StatusOr<Status> ReadStatus(const v1::Status& message);
 
 // The same the other way.

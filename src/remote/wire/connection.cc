@@ -69,8 +69,8 @@ sockaddr_un SocketAddress(const std::string& path) {
   return address;
 }
 
-// Removes a socket on which nobody listens. What else is there stays: gRPC itself would remove a
-// socket whose server is still there.
+// Removes a socket on which no process listens. What else is there stays: gRPC itself would remove
+// a socket whose server is still there.
 absl::Status FreePath(const std::string& path) {
   struct stat found = {};
   if (lstat(path.c_str(), &found) != 0) return absl::OkStatus();
