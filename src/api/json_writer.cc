@@ -5,9 +5,9 @@
 #include <string>
 
 #include "api/json.h"
+#include "api/message_json.h"
 #include "api/message_plan.h"
 #include "api/object_meta.h"
-#include "berth/api/decode.h"
 #include "berth/api/quantity.h"
 #include "berth/api/registered_object.pb.h"
 #include "berth/api/time.h"
@@ -30,13 +30,13 @@ class MessageWriter {
  public:
   explicit MessageWriter(JsonWriter& out) : out_(out) {}
 
-  void WriteObject(const Message& message) {
+  void WriteObject(const Message& message, const TypeMeta& type) {
     out_.BeginObject();
-    if (const std::optional<Kind> kind = KindOfMessage(message)) {
+    if (!type.kind.empty()) {
       out_.Key("apiVersion");
-      out_.String(ApiVersion(*kind));
+      out_.String(type.api_version);
       out_.Key("kind");
-      out_.String(KindName(*kind));
+      out_.String(type.kind);
     }
     WriteFields(message);
     out_.EndObject();
@@ -189,12 +189,18 @@ void WriteValue(Value value, JsonWriter& out) {
 }
 
 std::string ToJson(const Message& message, JsonStyle style) {
-  JsonWriter writer(style);
   if (message.GetDescriptor() == api::RegisteredObject::descriptor()) {
+    JsonWriter writer(style);
     WriteJson(static_cast<const api::RegisteredObject&>(message).berth_json(), writer);
     return std::string(writer.text());
   }
-  MessageWriter(writer).WriteObject(message);
+  const std::optional<Kind> kind = KindOfMessage(message);
+  return ToJson(message, kind ? TypeMeta{ApiVersion(*kind), KindName(*kind)} : TypeMeta(), style);
+}
+
+std::string ToJson(const Message& message, const TypeMeta& type, JsonStyle style) {
+  JsonWriter writer(style);
+  MessageWriter(writer).WriteObject(message, type);
   return std::string(writer.text());
 }
 

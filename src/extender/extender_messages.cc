@@ -9,10 +9,9 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "api/json.h"
+#include "api/message_json.h"
 #include "berth/api/core_v1.pb.h"
-#include "berth/api/decode.h"
 #include "berth/api/problem.h"
 #include "berth/api/value.h"
 
@@ -177,12 +176,7 @@ void WriteVictims(absl::Span<const PreemptionCandidate* const> candidates,
 
 // kube-scheduler's objects have no apiVersion and kind: its client drops them.
 std::string ObjectJson(const google::protobuf::Message& object) {
-  std::string json = ToJson(object);
-  absl::string_view rest = json;
-  if (!absl::ConsumePrefix(&rest, "{\"apiVersion\":\"v1\",\"kind\":\"")) return json;
-  rest.remove_prefix(std::min(rest.find('"') + 1, rest.size()));
-  absl::ConsumePrefix(&rest, ",");
-  return absl::StrCat("{", rest);
+  return ToJson(object, TypeMeta());
 }
 
 std::string PodJson(const PodInfo& pod) { return ObjectJson(*pod.packed()->Unpack()); }

@@ -7,10 +7,8 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
-#include "berth/api/decode.h"
+#include "api/message_json.h"
 #include "berth/api/value.h"
 #include "berth/kubernetes/wire.pb.h"
 #include "kubernetes/envelope.h"
@@ -21,11 +19,7 @@ namespace berth {
 std::string EncodeObject(absl::string_view content_type, absl::string_view api_version,
                          absl::string_view kind, const google::protobuf::Message& message) {
   if (IsProtobuf(content_type)) return Envelope(api_version, kind, message.SerializeAsString());
-  std::string json = ToJson(message);
-  // Kinds of objects have it already.
-  if (absl::StartsWith(json, "{\"apiVersion\"")) return json;
-  return absl::StrCat("{\"apiVersion\":\"", api_version, "\",\"kind\":\"", kind, "\"",
-                      json == "{}" ? "" : ",", absl::StripPrefix(json, "{"));
+  return ToJson(message, TypeMeta{api_version, kind});
 }
 
 absl::StatusOr<Object> DecodeObject(Kind kind, absl::string_view content_type,
