@@ -130,6 +130,14 @@ Status QuotaRules::PodEligibleToPreempt(const CycleState& state, const PodInfo& 
       return Status::Unschedulable("not eligible due to a terminating pod on the nominated node.");
     }
   }
+  for (const VictimUnit& unit : nomination.elsewhere) {
+    const bool leaves = absl::c_any_of(
+        unit.pods, [](const PodPtr& victim) { return victim->deletion_time().has_value(); });
+    if (leaves && MayEvictUnit(scope, *quota_state, unit, pod)) {
+      return Status::Unschedulable(
+          "not eligible due to a terminating pod that holds what the nominated node can use.");
+    }
+  }
   return Status::Success();
 }
 
@@ -151,10 +159,14 @@ Status QuotaRules::SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
       removed.push_back(victim);
     }
   }
-  if (removed.empty()) {
+  const auto may_go = [&](const VictimUnit& unit) {
+    return absl::c_none_of(unit.pods, [&](const PodPtr& one) { return run.IsKept(*one); }) &&
+           MayEvictUnit(scope, state(), unit, pod);
+  };
+  if (removed.empty() && absl::c_none_of(run.elsewhere(), may_go)) {
     return Status::UnschedulableAndUnresolvable(NoVictimsReason(&run.node(), pod));
   }
-  if (Status status = run.Filter(); !status.ok()) return status;
+  if (Status status = RemoveElsewhere(run, may_go, removed); !status.ok()) return status;
 
   // From here on it is the same state, which changes.
   const QuotaState& now = state();

@@ -17,6 +17,7 @@
 #include "plugins/dynamic_resources/claim_writes.h"
 #include "plugins/dynamic_resources/device_notes.h"
 #include "plugins/dynamic_resources/pod_claims.h"
+#include "plugins/dynamic_resources/shared_claims.h"
 
 namespace berth {
 namespace {
@@ -52,8 +53,15 @@ DynamicResources::DynamicResources(Handle& handle, const DynamicResourcesArgs& a
       gang_(*devices_),
       verdicts_(handle, allocations_, gang_, scoring_, preempts_),
       preemption_(handle, *devices_, reader_, preempts_),
+      shared_holdings_(preempts_ ? handle.Shared<SharedHoldings>() : nullptr),
       binding_(handle, devices_, binding_timeout_) {
   devices_->SetFeatures(args.Features());
+  if (preempts_) {
+    shared_holdings_->Set(
+        handle.profile_name(),
+        [claims = std::make_shared<SharedClaims>(handle, devices_)](
+            const CycleState& state, const PodInfo& pod) { return claims->For(state, pod); });
+  }
   if (classes_ == nullptr) return;
   classes_->Enable(handle.profile_name());
   classes_->SetCount(

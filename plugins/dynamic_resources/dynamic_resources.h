@@ -32,6 +32,7 @@
 #include "berth/incremental/node_changes.h"
 #include "berth/incremental/sign.h"
 #include "berth/incremental/uniform_score.h"
+#include "berth/preemption/held_elsewhere.h"
 #include "plugins/dynamic_resources/claim_binding.h"
 #include "plugins/dynamic_resources/claim_reader.h"
 #include "plugins/dynamic_resources/claim_verdicts.h"
@@ -160,6 +161,7 @@ class DynamicResources final : public Plugin,
   GangDevices gang_;
   const ClaimVerdicts verdicts_;
   DevicePreemption preemption_;
+  const std::shared_ptr<SharedHoldings> shared_holdings_;  // null without preemptForDevices
   ClaimBinding binding_;
 };
 

@@ -123,8 +123,9 @@ const FieldTable& DynamicResourcesArgs::Fields() {
                  "profiles, which share the devices.")
           .Field(
               "preemptForDevices", &DynamicResourcesArgs::preempt_for_devices,
-              "Whether pods may be evicted for the devices of their claims. A claim that several "
-              "pods share gives its devices back when all of them go. kube-scheduler never does.")
+              "Whether pods may be evicted for the devices of their claims, also on other nodes for "
+              "devices of a network. A claim that several pods share gives its devices back when "
+              "all of them go. kube-scheduler never does.")
           .Field("deviceScoring", &DynamicResourcesArgs::device_scoring,
                  "Which devices a claim gets, and which nodes score high for it. FirstFit: the "
                  "first devices that fit, all nodes alike, as kube-scheduler. ExpectedWaste: those "

@@ -89,4 +89,8 @@ bool IsReservedFor(const api::ResourceClaim& claim, absl::string_view pod_uid) {
                         [&](const auto& user) { return user.uid() == pod_uid; });
 }
 
+bool IsPod(const api::ResourceClaimConsumerReference& consumer) {
+  return consumer.resource() == "pods" && consumer.api_group().empty();
+}
+
 }  // namespace berth

@@ -35,6 +35,9 @@ bool IsControlledBy(const api::ResourceClaim& claim, absl::string_view pod_uid);
 // Whether the pod has a reservation.
 bool IsReservedFor(const api::ResourceClaim& claim, absl::string_view pod_uid);
 
+// Of other consumers of a claim nobody knows whether they are there.
+bool IsPod(const api::ResourceClaimConsumerReference& consumer);
+
 }  // namespace berth
 
 #endif  // BERTH_PLUGINS_DYNAMIC_RESOURCES_POD_CLAIMS_H_

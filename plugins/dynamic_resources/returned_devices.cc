@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "berth/api/node_selector.h"
 #include "berth/api/resource_v1.pb.h"
@@ -27,13 +28,13 @@ void ForEachDevice(const api::ResourceClaimStatus& status, Visit visit) {
   }
 }
 
-// Whether other consumers are there is not known.
-bool IsPod(const api::ResourceClaimConsumerReference& user) {
-  return user.resource() == "pods" && user.api_group().empty();
-}
-
-bool HasPod(const NodeInfo& node, absl::string_view uid) {
-  return absl::c_any_of(node.pods(), [&](const auto& pod) { return pod->uid() == uid; });
+// By uid.
+absl::flat_hash_map<absl::string_view, NodeRow> RowsOfPods(const NodeTable& nodes) {
+  absl::flat_hash_map<absl::string_view, NodeRow> rows;
+  for (NodeRow row = 0; row < nodes.size(); ++row) {
+    for (const auto& pod : nodes.node(row).pods()) rows.emplace(pod->uid(), row);
+  }
+  return rows;
 }
 
 }  // namespace
@@ -95,6 +96,7 @@ std::vector<ReturnedClaim> ClaimsOnTheirWayBack(
 ReleasedDevices DevicesOnTheirWayBack(const NodeInfo& node, const ClusterDevices& devices,
                                       const Handle& handle) {
   ReleasedDevices returned;
+  std::optional<absl::flat_hash_map<absl::string_view, NodeRow>> row_of;
   for (const Object* const claim : handle.objects().List(Kind::kResourceClaim)) {
     const api::ResourceClaimStatus& status = claim->As<api::ResourceClaim>().status();
     if (!status.has_allocation() || status.reserved_for().empty()) continue;
@@ -106,15 +108,12 @@ ReleasedDevices DevicesOnTheirWayBack(const NodeInfo& node, const ClusterDevices
              (selector.ok() && selector->Matches(other.labels(), other.name()));
     };
     if (!can_be_used_on(node)) continue;
-    const auto has_user = [&](const NodeInfo& other) {
-      return can_be_used_on(other) && absl::c_any_of(status.reserved_for(), [&](const auto& user) {
-               return !IsPod(user) || HasPod(other, user.uid());
-             });
-    };
-    bool is_used = has_user(node);
-    const NodeTable& nodes = handle.nodes();
-    for (NodeRow row = 0; row < nodes.size() && !is_used; ++row)
-      is_used = has_user(nodes.node(row));
+    if (!row_of.has_value()) row_of = RowsOfPods(handle.nodes());
+    const bool is_used = absl::c_any_of(status.reserved_for(), [&](const auto& user) {
+      const auto running = row_of->find(user.uid());
+      return !IsPod(user) ||
+             (running != row_of->end() && can_be_used_on(handle.nodes().node(running->second)));
+    });
     if (is_used) continue;
     ForEachDevice(status, [&](const DeviceUse& device) { returned.insert(device); });
   }

@@ -14,8 +14,6 @@
 namespace berth::cel {
 namespace {
 
-constexpr uint64_t kCostLimit = 1'000'000;  // resource.k8s.io CELSelectorExpressionMaxCost
-
 constexpr absl::string_view kDeviceType = "kubernetes.DRADevice";
 
 Environment* NewEnvironment(bool allows_multiple_allocations) {
@@ -46,8 +44,9 @@ const Environment& NewObjectEnvironment() {
   return environment;
 }
 
-absl::StatusOr<Program> CompileIn(const Environment& environment, absl::string_view expression) {
-  absl::StatusOr<Program> program = Program::Compile(expression, environment);
+absl::StatusOr<Program> CompileIn(const Environment& environment, absl::string_view expression,
+                                  uint64_t* cost_estimate = nullptr) {
+  absl::StatusOr<Program> program = Program::Compile(expression, environment, cost_estimate);
   if (!program.ok()) return program;
   const Kind kind = program->type().kind();
   if (kind != Kind::kBool && kind != Kind::kAny) {
@@ -80,7 +79,7 @@ absl::StatusOr<DeviceSelector> DeviceSelector::Compile(absl::string_view express
 
 absl::StatusOr<bool> DeviceSelector::Matches(const Device& device, uint64_t* cost) const {
   if (!device.status().ok()) return device.status();
-  const Value value = program_->Run({&device.value(), 1}, kCostLimit, cost);
+  const Value value = program_->Run({&device.value(), 1}, kSelectorCostLimit, cost);
   if (value.IsError()) return absl::InvalidArgumentError(value.text());
   if (!value.Is<bool>()) return NotBool(value);
   return value.Get<bool>();
@@ -91,6 +90,13 @@ absl::Status ValidateSelector(absl::string_view expression) {
     return absl::InvalidArgumentError(absl::StrCat("may not be longer than ", kLongestSelector));
   }
   return CompileIn(NewObjectEnvironment(), expression).status();
+}
+
+absl::StatusOr<uint64_t> EstimateSelectorCost(absl::string_view expression) {
+  uint64_t estimate = 0;
+  const absl::Status compiled = CompileIn(StoredEnvironment(), expression, &estimate).status();
+  if (!compiled.ok()) return compiled;
+  return estimate;
 }
 
 }  // namespace berth::cel

@@ -36,10 +36,16 @@ class DeviceSelector {
 // resource.k8s.io CELSelectorExpressionMaxLength, in bytes.
 inline constexpr size_t kLongestSelector = 10 * 1024;
 
-// Whether an API server would store `expression`: at most 10 KiB, it compiles, and it does not use
-// `device.allowMultipleAllocations`, which belongs to a feature that is off. Error:
-// InvalidArgument. The API server's estimate of what an expression can cost at most is not made: it
-// refuses some that this accepts.
+// resource.k8s.io CELSelectorExpressionMaxCost: of an evaluation, and of what it is estimated to
+// cost at most.
+inline constexpr uint64_t kSelectorCostLimit = 1'000'000;
+
+// What `expression` may cost at most, as an API server estimates it. Error: as Compile().
+absl::StatusOr<uint64_t> EstimateSelectorCost(absl::string_view expression);
+
+// Whether `expression` is at most 10 KiB long, compiles, and does not use
+// `device.allowMultipleAllocations`, which belongs to a feature that is off: what an API server
+// asks besides a low estimate of its cost. Error: InvalidArgument.
 absl::Status ValidateSelector(absl::string_view expression);
 
 }  // namespace berth::cel

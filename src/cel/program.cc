@@ -4,6 +4,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "cel/checker.h"
+#include "cel/cost_estimate.h"
 #include "cel/parser.h"
 #include "cel/utf8.h"
 #include "cel/validators.h"
@@ -19,7 +20,7 @@ absl::Status CompilationFailed(const Problems& problems) {
 }  // namespace
 
 absl::StatusOr<Program> Program::Compile(absl::string_view expression,
-                                         const Environment& environment) {
+                                         const Environment& environment, uint64_t* cost_estimate) {
   Problems problems(expression);
   constexpr size_t kMostCharacters = 100'000;  // as cel-go
   if (expression.size() > kMostCharacters) {
@@ -35,6 +36,7 @@ absl::StatusOr<Program> Program::Compile(absl::string_view expression,
   if (problems.empty()) Validate(*expr, problems);
   if (!problems.empty()) return CompilationFailed(problems);
 
+  if (cost_estimate != nullptr) *cost_estimate = EstimateCost(*expr);
   absl::StatusOr<Plan> plan = MakePlan(*expr, environment);
   if (!plan.ok()) {
     return absl::InvalidArgumentError(

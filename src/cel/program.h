@@ -21,9 +21,11 @@ namespace berth::cel {
 class Program {
  public:
   // `environment` outlives the program. Error: InvalidArgument with what cel-go's Compile or
-  // Program says, "compilation failed: …" or "program instantiation failed: …".
+  // Program says, "compilation failed: …" or "program instantiation failed: …". If
+  // `cost_estimate` is not null, it gets what EstimateCost() says.
   static absl::StatusOr<Program> Compile(absl::string_view expression,
-                                         const Environment& environment);
+                                         const Environment& environment,
+                                         uint64_t* cost_estimate = nullptr);
 
   const Type& type() const { return type_; }
 

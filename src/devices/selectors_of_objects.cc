@@ -70,7 +70,7 @@ class SelectorCheck {
 
   static Fault FindFault(const std::string& expression) {
     const absl::Status status = cel::ValidateSelector(expression);
-    if (status.ok()) return {};
+    if (status.ok()) return FaultOfCost(expression);
     if (expression.size() <= cel::kLongestSelector &&
         cel::DeviceSelector::Compile(expression).ok()) {
       return {
@@ -79,6 +79,16 @@ class SelectorCheck {
           Severity::kWarning};
     }
     return {WithoutExcerpts(status.message()), Severity::kError};
+  }
+
+  static Fault FaultOfCost(const std::string& expression) {
+    const absl::StatusOr<uint64_t> cost = cel::EstimateSelectorCost(expression);
+    if (!cost.ok() || *cost <= cel::kSelectorCostLimit) return {};
+    return {absl::StrCat("too complex, exceeds cost limit: an API server refuses it, since it "
+                         "estimates a cost of up to ",
+                         *cost, ", and allows ", cel::kSelectorCostLimit,
+                         "; make what it goes through shorter"),
+            Severity::kError};
   }
 
   // cel-go shows the line below each place: " | …", " | ..^".

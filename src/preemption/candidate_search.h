@@ -21,6 +21,8 @@
 
 namespace berth {
 
+class ElsewhereSearch;
+
 // Who needs room, where it may be made, and by which rules.
 struct PreemptionQuery {
   PreemptionRules& rules;
@@ -36,6 +38,8 @@ struct PreemptionQuery {
   const GroupVictims* groups = nullptr;
   // Null: no pod is spared for its group.
   const GroupVictims* spare_groups = nullptr;
+  // For DryRun::elsewhere(); null in a search on one node after another.
+  const ElsewhereSearch* elsewhere = nullptr;
 };
 
 struct SearchResult {

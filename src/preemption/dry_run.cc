@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "berth/columns/node_table.h"
 #include "berth/preemption/preemption.h"
 
 namespace berth {
@@ -21,9 +22,33 @@ void DryRun::Copy() {
   state_ = original_state_.Clone();
 }
 
+void DryRun::SetElsewhere(std::vector<VictimUnit> units) {
+  elsewhere_ = std::move(units);
+  other_node_of_.clear();
+  for (const VictimUnit& unit : elsewhere_) {
+    for (size_t i = 0; i < unit.pods.size(); ++i) {
+      if (unit.nodes[i] == original_node_.name()) continue;
+      other_node_of_.emplace(unit.pods[i]->uid(), unit.nodes[i]);
+    }
+  }
+}
+
+NodeInfo* DryRun::OtherNodeOf(const PodInfo& pod) {
+  const auto found = other_node_of_.find(pod.uid());
+  if (found == other_node_of_.end()) return nullptr;
+  const NodeTable& nodes = handle_.nodes();
+  const NodeRow row = nodes.FindRow(found->second);
+  if (row < 0) return nullptr;
+  return &other_nodes_.try_emplace(found->second, nodes.node(row)).first->second;
+}
+
 Status DryRun::Remove(const PodInfo& victim) {
   original_state_.work_budget().Spend(kStepsOfMove);
   Copy();
+  if (NodeInfo* const other = OtherNodeOf(victim); other != nullptr) {
+    other->RemovePod(victim);
+    return AsError(handle_.RunPreFilterExtensionRemovePod(*state_, pod_, victim, *other));
+  }
   if (!node_->RemovePod(victim)) {
     return Status::Error(absl::StrCat("no corresponding pod ", victim.key(), " in pods of node ",
                                       node_->name().view()));
@@ -34,6 +59,10 @@ Status DryRun::Remove(const PodInfo& victim) {
 Status DryRun::Add(const std::shared_ptr<const PodInfo>& victim) {
   original_state_.work_budget().Spend(kStepsOfMove);
   Copy();
+  if (NodeInfo* const other = OtherNodeOf(*victim); other != nullptr) {
+    other->AddPod(victim);
+    return AsError(handle_.RunPreFilterExtensionAddPod(*state_, pod_, *victim, *other));
+  }
   node_->AddPod(victim);
   return AsError(handle_.RunPreFilterExtensionAddPod(*state_, pod_, *victim, *node_));
 }

@@ -9,6 +9,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "preemption/elsewhere_search.h"
 
 namespace berth {
 namespace {
@@ -52,6 +53,16 @@ int ViolationsElsewhere(const PreemptionQuery& query, const PreemptionCandidate&
                           SplitByBudget(candidate.victims, budgets).violating.size());
 }
 
+GroupVictims::Pods PodsThatMayGo(const NodeInfo& node, absl::Span<const VictimUnit> elsewhere) {
+  GroupVictims::Pods pods(node.pods().begin(), node.pods().end());
+  for (const VictimUnit& unit : elsewhere) {
+    for (const auto& pod : unit.pods) {
+      if (!absl::c_linear_search(pods, pod)) pods.push_back(pod);
+    }
+  }
+  return pods;
+}
+
 // Of the groups `kept` only those go that may without the others.
 DryRunResult DryRunKeeping(Handle& handle, const PreemptionQuery& query, NodeRow row,
                            const GroupNames& kept) {
@@ -61,9 +72,11 @@ DryRunResult DryRunKeeping(Handle& handle, const PreemptionQuery& query, NodeRow
   if (query.spare_groups != nullptr) {
     run.Spare([&query](const PodInfo& pod) { return query.spare_groups->EvictionEndsGroup(pod); });
   }
+  if (query.elsewhere != nullptr) run.SetElsewhere(query.elsewhere->UnitsFor(node.name()));
   if (!kept.empty()) {
+    const GroupVictims::Pods pods = PodsThatMayGo(node, run.elsewhere());
     std::vector<const PodInfo*> staying;
-    for (const std::string& group : kept) query.groups->AddStaying(node.pods(), group, staying);
+    for (const std::string& group : kept) query.groups->AddStaying(pods, group, staying);
     run.Keep([staying = std::move(staying)](const PodInfo& pod) {
       return absl::c_any_of(staying, [&](const PodInfo* one) { return one->uid() == pod.uid(); });
     });

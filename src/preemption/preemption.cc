@@ -12,6 +12,7 @@
 #include "group/group_victims.h"
 #include "preemption/candidate_search.h"
 #include "preemption/dry_run_node.h"
+#include "preemption/elsewhere_search.h"
 #include "preemption/extended_candidates.h"
 #include "preemption/full_search.h"
 #include "preemption/pruning/pruned_search.h"
@@ -27,7 +28,7 @@ PreemptionRules::Nomination NominationOf(Handle& handle, const PodInfo& pod,
   const std::optional<Symbol> symbol = Symbol::Find(name);
   const NodeRow row = symbol.has_value() ? handle.nodes().FindRow(*symbol) : -1;
   if (row < 0) return {};
-  return {&handle.nodes().node(row), statuses.code(row)};
+  return {&handle.nodes().node(row), statuses.code(row), {}};
 }
 
 // If one of the best candidates would end a group, candidates that end none and violate no more
@@ -88,14 +89,19 @@ const DisruptionBudgets& Preemption::budgets() {
 
 Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const PodInfo& pod,
                        const NodeStatuses& statuses, PostFilterResult& result) {
-  Status eligible = rules.PodEligibleToPreempt(state, pod, NominationOf(handle_, pod, statuses));
+  ElsewhereSearch elsewhere(handle_, state, pod);
+  PreemptionRules::Nomination nomination = NominationOf(handle_, pod, statuses);
+  if (nomination.node != nullptr) {
+    nomination.elsewhere = elsewhere.UnitsFor(nomination.node->name());
+  }
+  Status eligible = rules.PodEligibleToPreempt(state, pod, nomination);
   if (!eligible.ok()) return eligible;
   if (handle_.nodes().size() == 0) return Status::Error("no nodes available");
 
   parts_->budgets->Refresh(handle_.objects(), handle_.nodes());
   const GroupVictims groups(handle_.groups());
   const int potential_nodes = statuses.CountWith(Code::kUnschedulable);
-  const PreemptionQuery query{
+  PreemptionQuery query{
       .rules = rules,
       .state = state,
       .pod = pod,
@@ -115,6 +121,11 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
     return Status::Unschedulable("the search for victims has yielded");
   }
 
+  if (found->candidates.empty() && elsewhere.any()) {
+    query.elsewhere = &elsewhere;
+    std::optional<SearchResult> wider = elsewhere.Find(query);
+    if (!wider->candidates.empty()) found = std::move(wider);
+  }
   if (found->candidates.empty()) {
     result.retry_at = found->retry_at;
     if (!found->failure.IsError()) result.nominated_node = "";  // ends its nomination

@@ -5,8 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
+#include "berth/columns/node_table.h"
 #include "berth/preemption/preemption.h"
 
 namespace berth {
@@ -41,6 +43,14 @@ Status PriorityPreemptionRules::PodEligibleToPreempt(const CycleState&, const Po
       return Status::Unschedulable("not eligible due to a terminating pod on the nominated node.");
     }
   }
+  for (const VictimUnit& unit : nomination.elsewhere) {
+    for (const PodPtr& victim : unit.pods) {
+      if (victim->priority() < pod.priority() && IsVictimLeaving(*nomination.node, *victim, pod)) {
+        return Status::Unschedulable(
+            "not eligible due to a terminating pod that holds what the nominated node can use.");
+      }
+    }
+  }
   return Status::Success();
 }
 
@@ -61,7 +71,16 @@ Status PriorityPreemptionRules::SelectVictims(DryRun& run, const DisruptionBudge
     if (!may_evict.ok()) return Status::Error(may_evict.status());
     if (*may_evict) removed.push_back(victim);
   }
-  if (removed.empty()) {
+  const auto may_go = [&](const VictimUnit& unit) {
+    for (size_t i = 0; i < unit.pods.size(); ++i) {
+      const PodInfo& victim = *unit.pods[i];
+      const NodeRow row = handle_.nodes().FindRow(unit.nodes[i]);
+      if (row < 0 || victim.priority() >= pod.priority() || run.IsKept(victim)) return false;
+      if (!MayEvict(handle_.nodes().node(row), victim, pod).value_or(false)) return false;
+    }
+    return true;
+  };
+  if (removed.empty() && absl::c_none_of(run.elsewhere(), may_go)) {
     return Status::UnschedulableAndUnresolvable(NoVictimsReason(&run.node(), pod));
   }
   for (const PodPtr& victim : removed) {
@@ -69,7 +88,7 @@ Status PriorityPreemptionRules::SelectVictims(DryRun& run, const DisruptionBudge
   }
   // If this is not enough, the pod may have required affinity to a victim. As in kube-scheduler
   // that is not looked into: affinity to less important pods is not recommended.
-  if (Status status = run.Filter(); !status.ok()) return status;
+  if (Status status = RemoveElsewhere(run, may_go, removed); !status.ok()) return status;
   return Reprieve(
       run, std::move(removed), budgets,
       [this](const PodInfo& a, const PodInfo& b) { return MoreImportant(a, b); },

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "berth/preemption/preemption.h"
 
 namespace berth {
@@ -31,6 +32,58 @@ PodsByBudget SplitByBudget(absl::Span<const PodPtr> pods, const DisruptionBudget
   return split;
 }
 
+Status RemoveElsewhere(DryRun& run, const std::function<bool(const VictimUnit&)>& may_go,
+                       std::vector<PodPtr>& removed) {
+  Status status = run.Filter();
+  for (const VictimUnit& unit : run.elsewhere()) {
+    if (status.ok() || status.IsError()) break;
+    if (!may_go(unit)) continue;
+    for (const PodPtr& pod : unit.pods) {
+      const bool is_gone =
+          absl::c_any_of(removed, [&](const PodPtr& gone) { return gone->uid() == pod->uid(); });
+      if (is_gone) continue;
+      if (Status taken = run.Remove(*pod); !taken.ok()) return taken;
+      removed.push_back(pod);
+    }
+    status = run.Filter();
+  }
+  return status;
+}
+
+namespace {
+
+// Pods that are removed together because they hold something together, the most expensive first:
+// so that of two claims the one comes free that costs the fewest pods.
+void SortByUnits(const DryRun& run, std::vector<PodPtr>& pods) {
+  struct Rank {
+    int32_t priority;
+    size_t pods = 1;
+  };
+  const auto rank_of = [&](const PodInfo& pod) {
+    Rank rank{pod.priority()};
+    for (const VictimUnit& unit : run.elsewhere()) {
+      const bool is_of_unit =
+          absl::c_any_of(unit.pods, [&](const PodPtr& other) { return other->uid() == pod.uid(); });
+      if (!is_of_unit) continue;
+      for (const PodPtr& other : unit.pods) {
+        rank.priority = std::max(rank.priority, other->priority());
+      }
+      rank.pods = std::max(rank.pods, unit.pods.size());
+    }
+    return rank;
+  };
+  std::vector<std::pair<Rank, PodPtr>> ranked;
+  for (PodPtr& pod : pods) ranked.emplace_back(rank_of(*pod), std::move(pod));
+  absl::c_stable_sort(ranked, [](const auto& a, const auto& b) {
+    return a.first.priority != b.first.priority ? a.first.priority > b.first.priority
+                                                : a.first.pods > b.first.pods;
+  });
+  pods.clear();
+  for (auto& [rank, pod] : ranked) pods.push_back(std::move(pod));
+}
+
+}  // namespace
+
 Status Reprieve(DryRun& run, std::vector<PodPtr> removed, const DisruptionBudgets& budgets,
                 const std::function<bool(const PodInfo&, const PodInfo&)>& more_important,
                 const std::function<bool()>& fits, PreemptionCandidate& candidate) {
@@ -41,6 +94,7 @@ Status Reprieve(DryRun& run, std::vector<PodPtr> removed, const DisruptionBudget
     }
   };
   sort(removed);
+  if (!run.elsewhere().empty()) SortByUnits(run, removed);
   PodsByBudget split;
   if (budgets.empty()) {
     split.non_violating = std::move(removed);

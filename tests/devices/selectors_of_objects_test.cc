@@ -11,6 +11,7 @@
 namespace berth {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
@@ -42,6 +43,18 @@ TEST(CheckSelectorsOf, SaysWhatDoesNotCompileAndWhere) {
   EXPECT_THAT(CheckClass(std::string(11'000, ' ') + "true"), HasSubstr("may not be longer than"));
   EXPECT_THAT(CheckClass("device.allowMultipleAllocations"),
               StartsWith("f:6:23: warning: DeviceClass c: spec.selectors[0].cel.expression: uses"));
+}
+
+TEST(CheckSelectorsOf, SaysWhatAnApiServerRefusesForItsCost) {
+  EXPECT_THAT(CheckClass("device.attributes.all(d, device.attributes.all(e, d.matches(\"a.*b\") && "
+                         "e.matches(\"a.*b.*c.*d.*e.*f.*g.*h\")))"),
+              "");
+  EXPECT_THAT(
+      CheckClass("device.attributes.all(d, device.attributes.all(e, device.attributes.all(f, "
+                 "(d + e + f).matches(\"a.*b.*c.*d.*e.*f.*g.*h\"))))"),
+      AllOf(StartsWith("f:6:23: error: DeviceClass c: spec.selectors[0].cel.expression: too "
+                       "complex, exceeds cost limit: an API server refuses it"),
+            HasSubstr("allows 1000000")));
 }
 
 TEST(CheckSelectorsOf, LooksAtRequestsOfAllVersions) {

@@ -5,12 +5,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -39,6 +41,12 @@ class DryRun {
   // spend the budget of the attempt.
   Status Remove(const PodInfo& victim);
   Status Add(const std::shared_ptr<const PodInfo>& victim);
+
+  // Units of pods, at least one of them on another node, that hold together what the preemptor
+  // could use here: the first to evict first. Empty but where evictions on one node do not help.
+  // Remove() and Add() take these pods, too.
+  absl::Span<const VictimUnit> elsewhere() const { return elsewhere_; }
+  void SetElsewhere(std::vector<VictimUnit> units);
   // The verdict of the Filter plugins on the node as it is now, nominated pods included.
   Status Filter() {
     original_state_.work_budget().Spend(kStepsOfFilter);
@@ -64,6 +72,8 @@ class DryRun {
   static constexpr int64_t kStepsOfFilter = 4, kStepsOfMove = 2;
 
   void Copy();
+  // The node that a pod of elsewhere() is on, as it would be; null for the others.
+  NodeInfo* OtherNodeOf(const PodInfo& pod);
 
   Handle& handle_;
   const CycleState& original_state_;
@@ -73,6 +83,9 @@ class DryRun {
   std::optional<NodeInfo> node_;
   absl::Time retry_time_ = absl::InfiniteFuture();
   std::function<bool(const PodInfo&)> spared_, kept_;
+  std::vector<VictimUnit> elsewhere_;
+  absl::flat_hash_map<absl::string_view, Symbol> other_node_of_;  // by uid
+  std::map<Symbol, NodeInfo> other_nodes_;                        // that were changed
 };
 
 // Which pods may go, and which choice is best. As kube-scheduler's preemption.Interface.
@@ -84,6 +97,7 @@ class PreemptionRules {
   struct Nomination {
     const NodeInfo* node = nullptr;
     Code code = Code::kUnschedulableAndUnresolvable;
+    std::vector<VictimUnit> elsewhere;  // who holds what it could use there, as in a DryRun
   };
   // Whether `pod` may preempt at all: Success, or Unschedulable with the reason.
   virtual Status PodEligibleToPreempt(const CycleState& state, const PodInfo& pod,
@@ -176,6 +190,12 @@ struct PodsByBudget {
 };
 PodsByBudget SplitByBudget(absl::Span<const std::shared_ptr<const PodInfo>> pods,
                            const DisruptionBudgets& budgets);
+
+// Where the node without the `removed` pods is not enough for the preemptor: takes off those of
+// run.elsewhere(), unit by unit, until it fits or all are gone, and adds them to `removed`. Units
+// of which `may_go` says no stay. The verdict of the filters in the end, or an Error.
+Status RemoveElsewhere(DryRun& run, const std::function<bool(const VictimUnit&)>& may_go,
+                       std::vector<std::shared_ptr<const PodInfo>>& removed);
 
 // Puts back as many of the `removed` pods as leave room for the preemptor, those that the run
 // spares (DryRun::IsSpared()) first, then those under a violated budget, then the most important

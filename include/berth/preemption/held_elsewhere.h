@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What pods hold together, or on other nodes: for preemption over several nodes.
+#ifndef BERTH_PREEMPTION_HELD_ELSEWHERE_H_
+#define BERTH_PREEMPTION_HELD_ELSEWHERE_H_
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "berth/api/symbol.h"
+#include "berth/framework/cycle_state.h"
+#include "berth/framework/pod_info.h"
+#include "berth/preemption/victim_rules.h"
+
+namespace berth {
+
+// Something that comes free when all of its users have gone, on whatever nodes they are: a claim
+// with devices of a network.
+struct SharedHolding {
+  VictimUnit users;
+  bool on_all_nodes = false;  // can be used; else:
+  std::vector<Symbol> on_nodes;
+
+  bool CanBeUsedOn(Symbol node) const {
+    return on_all_nodes || absl::c_linear_search(on_nodes, node);
+  }
+  bool HasUserElsewhere(Symbol node) const {
+    return absl::c_any_of(users.nodes, [node](Symbol other) { return other != node; });
+  }
+};
+
+// Handle::Shared<SharedHoldings>(): a plugin, of which the profile says that pods may be evicted
+// for what they hold, says which holdings there are that `pod` could use. Preemption asks, where
+// evictions on no single node make room for the pod. Scheduling thread.
+class SharedHoldings {
+ public:
+  // With the state of the pod after PreFilter. Those with users that nobody can evict are left out.
+  using Find = std::function<std::vector<SharedHolding>(const CycleState&, const PodInfo&)>;
+
+  void Set(absl::string_view profile, Find find) { of_profile_[profile] = std::move(find); }
+  std::vector<SharedHolding> For(absl::string_view profile, const CycleState& state,
+                                 const PodInfo& pod) const {
+    const auto find = of_profile_.find(profile);
+    return find == of_profile_.end() ? std::vector<SharedHolding>() : find->second(state, pod);
+  }
+
+ private:
+  absl::flat_hash_map<std::string, Find> of_profile_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_PREEMPTION_HELD_ELSEWHERE_H_
