@@ -117,6 +117,8 @@ void QuotaBook::Rebuild(std::vector<QuotaSpec> specs) {
     }
   }
   charges_ = {};
+  taken_off_.clear();
+  last_ = nullptr;
   promised_ = {};
   promised_on_.clear();
   wanted_ = {};
@@ -361,24 +363,35 @@ std::string QuotaBook::ToString(const QuotaTree::Shortage& beyond_min) const {
 
 void QuotaBook::Charge(const PodInfo& pod, const NodeInfo& node) {
   const std::optional<QuotaId> quota = QuotaOf(pod);
-  if (!quota.has_value()) return;
-  const auto [charge, is_new] = charges_.FindOrAdd(pod.identity());
-  if (!is_new) return;
-  *charge = {pod.identity(),
-             node.name(),
-             *quota,
-             ChargeOf(pod, &LabelsOf(node)),
-             {pod.priority(), WorkWeight(RequestOf(pod).gpu_milli),
-              WorkSavedAt(pod, handle_.clock().Now()), next_sequence_++},
-             pod.deletion_time().has_value(),
-             IsPreemptible(pod)};
-  tree_.Charge(*quota, charge->amounts);
-  by_quota_[*quota].emplace(charge->key, charge);
-  if (charge->leaving) CountLeaving(*charge, 1);
+  if (!quota.has_value() || charges_.Contains(*pod.identity())) return;
+  Enter(pod, {pod.identity(),
+              node.name(),
+              *quota,
+              ChargeOf(pod, &LabelsOf(node)),
+              {pod.priority(), WorkWeight(RequestOf(pod).gpu_milli),
+               WorkSavedAt(pod, handle_.clock().Now()), next_sequence_++},
+              pod.deletion_time().has_value(),
+              IsPreemptible(pod)});
   pod.requests().ForEach([&](ResourceId resource, int64_t amount) {
     int64_t& most = most_requested_[*quota][resource];
     most = std::max(most, amount);
   });
+}
+
+void QuotaBook::Enter(const PodInfo& pod, QuotaCharge entered) {
+  QuotaCharge* const charge = charges_.FindOrAdd(pod.identity()).first;
+  *charge = std::move(entered);
+  tree_.Charge(charge->quota, charge->amounts);
+  by_quota_[charge->quota].emplace(charge->key, charge);
+  if (charge->leaving) CountLeaving(*charge, 1);
+}
+
+// The pod that a plan has taken off last; it may be placed and taken off again before it is back.
+void QuotaBook::KeepIfTakenOff(const PodInfo& pod, const QuotaCharge& charge) {
+  const auto& gone = gone_in_plan_->pods;
+  if (gone.empty() || gone.back().get() != &pod) return;
+  if (gone.size() == 1) taken_off_.clear();  // of plans before
+  taken_off_.try_emplace(&pod, charge);
 }
 
 int64_t QuotaBook::MostRequested(QuotaId quota, ResourceId resource) const {
@@ -398,7 +411,27 @@ void QuotaBook::OnAssigned(const PodInfo& pod, const NodeInfo& node) {
   if (!has_tree_) return;
   tree_.Advance(handle_.clock().Now());
   StopWanting(*pod.identity());
-  Charge(pod, node);
+  if (std::optional<QuotaCharge> before = ChargeBefore(pod, node)) {
+    Enter(pod, *std::move(before));
+  } else {
+    Charge(pod, node);
+  }
+}
+
+// If the pod was there before, and differs in no more than whether it leaves.
+std::optional<QuotaCharge> QuotaBook::ChargeBefore(const PodInfo& pod, const NodeInfo& node) {
+  const std::shared_ptr<const PackedPod> last = std::exchange(last_, nullptr);
+  std::optional<QuotaCharge> before;
+  if (last != nullptr && (last->EvictedSince(*pod.packed()) != nullptr ||
+                          pod.packed()->EvictedSince(*last) != nullptr)) {
+    before = std::move(charge_of_last_);
+    before->leaving = pod.deletion_time().has_value();
+  } else if (!gone_in_plan_->pods.empty()) {
+    const auto taken_off = taken_off_.find(&pod);
+    if (taken_off != taken_off_.end()) before = taken_off->second;
+  }
+  if (before.has_value() && before->node != node.name()) before.reset();
+  return before;
 }
 
 void QuotaBook::OnUnassigned(const PodInfo& pod) {
@@ -406,9 +439,12 @@ void QuotaBook::OnUnassigned(const PodInfo& pod) {
   QuotaCharge* const charge = charges_.Find(*pod.identity());
   if (charge == nullptr) return;
   tree_.Advance(handle_.clock().Now());
+  KeepIfTakenOff(pod, *charge);
   tree_.Release(charge->quota, charge->amounts);
   by_quota_[charge->quota].erase(charge->key);
   if (charge->leaving) CountLeaving(*charge, -1);
+  last_ = pod.packed();
+  charge_of_last_ = std::move(*charge);
   charges_.Erase(*pod.identity());
   OnPending(pod);
 }

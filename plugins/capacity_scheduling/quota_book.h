@@ -24,6 +24,7 @@
 #include "berth/framework/handle.h"
 #include "berth/framework/node_info.h"
 #include "berth/framework/pod_info.h"
+#include "berth/handle/gone_in_plan.h"
 #include "berth/preemption/lost_work.h"
 #include "berth/quota/quota_devices.h"
 #include "berth/quota/quota_tree.h"
@@ -84,7 +85,8 @@ struct QuotaCharge {
 // none, and nothing is charged. Scheduling thread.
 class QuotaBook {
  public:
-  explicit QuotaBook(Handle& handle) : handle_(handle), behind_resources_(handle) {}
+  explicit QuotaBook(Handle& handle)
+      : handle_(handle), behind_resources_(handle), gone_in_plan_(handle.Shared<GoneInPlan>()) {}
 
   // Brings the tree up to date: with quotas that changed, nodes and nominations.
   void Refresh();
@@ -195,6 +197,9 @@ class QuotaBook {
   void Promise(const PodInfo& pod, Symbol node_name);
   void CountLeaving(const QuotaCharge& charge, int sign);
   void Charge(const PodInfo& pod, const NodeInfo& node);
+  void Enter(const PodInfo& pod, QuotaCharge charge);
+  void KeepIfTakenOff(const PodInfo& pod, const QuotaCharge& charge);
+  std::optional<QuotaCharge> ChargeBefore(const PodInfo& pod, const NodeInfo& node);
   bool StopWanting(UidRef pod);
   std::optional<QuotaId> FindQuota(const PodInfo& pod) const;
 
@@ -215,6 +220,13 @@ class QuotaBook {
   Sums leaving_;
   std::vector<absl::flat_hash_map<ResourceId, int64_t>> most_requested_;  // by quota
   uint64_t next_sequence_ = 0;
+  // Of pods that a plan takes off: they come back as they were, in their order among the others.
+  const std::shared_ptr<const GoneInPlan> gone_in_plan_;
+  absl::flat_hash_map<const PodInfo*, QuotaCharge> taken_off_;
+  // Of the pod that was unassigned last, if nothing was assigned since: the same pod may only be
+  // seen differently, since it is to be evicted, or is not after all.
+  std::shared_ptr<const PackedPod> last_;
+  QuotaCharge charge_of_last_;
   IdentityMap<Amount, ByUid> wanted_;
   IdentityMap<Amount, ByUid> promised_;
   absl::flat_hash_map<Symbol, std::vector<IdentityPtr>> promised_on_;  // by node

@@ -421,6 +421,9 @@ const PackedPod::Binding* PackedPod::BoundSince(const PackedPod& earlier) const 
   return same ? &*bound_ : nullptr;
 }
 
+// The bytes are shared: as for Bound(), neither this copy nor what is parsed of it reads them
+// again. A group evicts thousands of pods at once, and each is seen so before the API server has
+// answered.
 std::shared_ptr<const PackedPod> PackedPod::Evicted(absl::Time since, std::string message) const {
   Eviction eviction{since, std::move(message)};
   if (evicted_ != nullptr) return With([&](api::Pod& own) { Evict(eviction, own); });

@@ -60,8 +60,20 @@ void Cache::EraseIfUnused(Symbol name) {
 
 // --- Pods ---
 
+// Where a pod belongs that arrived then.
+size_t Cache::PositionOf(uint64_t arrival, const NodeInfo& node) const {
+  const auto came_later =
+      std::upper_bound(node.pods().begin(), node.pods().end(), arrival,
+                       [this](uint64_t than, const std::shared_ptr<const PodInfo>& pod) {
+                         return than < FindPod(*pod->identity())->arrival;
+                       });
+  return static_cast<size_t>(came_later - node.pods().begin());
+}
+
 void Cache::Put(CachedPod pod) {
   if (pod.assumed()) ++assumed_count_;
+  const bool is_new = pod.arrival == 0;
+  if (is_new) pod.arrival = ++arrivals_;
   Record& record = *pods_.FindOrAdd(pod.pod->identity()).first;
   BERTH_CHECK(record.placed.pod == nullptr) << pod.pod->key() << " is on a node already";
   record.placed = std::move(pod);
@@ -69,7 +81,9 @@ void Cache::Put(CachedPod pod) {
   const std::shared_ptr<const PodInfo>& info = record.placed.pod;
   const Symbol node_name = record.placed.node_name;
   NodeEntry& node = EntryOf(node_name);
-  node.info->AddPod(info);
+  const size_t position =
+      is_new ? node.info->pods().size() : PositionOf(record.placed.arrival, *node.info);
+  node.info->InsertPod(position, info);
   MarkChanged(node_name, node);
   for (AssignmentObserver* observer : observers_) observer->OnPodAssigned(*info, *node.info);
 }
@@ -303,11 +317,15 @@ absl::Status Cache::CheckInvariants() const {
       wrong = broken(name.view(), " has neither an object nor pods");
     }
     on_nodes += node.info->pods().size();
+    uint64_t before = 0;
     for (const std::shared_ptr<const PodInfo>& pod : node.info->pods()) {
       const CachedPod* known = FindPod(*pod->identity());
       if (known == nullptr || known->pod != pod || known->node_name != name) {
         wrong = broken(pod->uid(), " is on ", name.view(), " and not recorded so");
+        continue;
       }
+      if (known->arrival <= before) wrong = broken(pod->uid(), " is not in order of arrival");
+      before = known->arrival;
     }
   });
   int assumed = 0;

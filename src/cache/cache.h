@@ -35,6 +35,8 @@ struct CachedPod {
   std::shared_ptr<const PodInfo> pod;
   Symbol node_name;
   State state = State::kBound;
+  // Orders the pods of a node. Given by the cache when the pod comes to a node: 0 before.
+  uint64_t arrival = 0;
 
   bool assumed() const { return state != State::kBound; }
 };
@@ -77,7 +79,8 @@ class Cache {
   absl::Status AssumePod(std::shared_ptr<const PodInfo> pod, Symbol node_name);
   // Takes an assumed pod back. Returns false, and does nothing, if it is not assumed.
   bool ForgetPod(UidRef pod);
-  // A pod that was taken away by RemovePod(), as FindPod() had it before. It is on no node.
+  // A pod that was taken away by RemovePod(), as FindPod() had it before: it is where it was among
+  // the pods of its node. It is on no node.
   void PutBack(CachedPod pod) { Put(std::move(pod)); }
   // The same pod is seen differently: it stays where it is, assumed or not. Nothing if it is on no
   // node.
@@ -150,6 +153,7 @@ class Cache {
   NodeEntry& EntryOf(Symbol name);
   void MarkChanged(Symbol name, NodeEntry& node);
   void Put(CachedPod pod);
+  size_t PositionOf(uint64_t arrival, const NodeInfo& node) const;
   void Take(UidRef who);
   bool ReplaceInPlace(CachedPod& known, const std::shared_ptr<const PodInfo>& pod);
   void EraseIfUnused(Symbol name);
@@ -162,6 +166,7 @@ class Cache {
   SegmentedMap<Symbol, NodeEntry> nodes_;
   NodeTree tree_;
   IdentityMap<Record, ByUid> pods_;
+  uint64_t arrivals_ = 0;
   int placed_count_ = 0;
   int assumed_count_ = 0;
   std::vector<AssignmentObserver*> observers_;

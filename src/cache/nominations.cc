@@ -3,6 +3,7 @@
 #include "cache/nominations.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace berth {
@@ -13,17 +14,30 @@ constexpr size_t kMaxChanges = 4096;
 }  // namespace
 
 void Nominations::Nominate(std::shared_ptr<const PodInfo> pod, absl::string_view node_name) {
+  PutBack(std::move(pod),
+          node_name.empty() ? Place() : Place{Symbol::Intern(node_name), ++last_order_});
+}
+
+void Nominations::PutBack(std::shared_ptr<const PodInfo> pod, Place place) {
   Remove(*pod->identity());
-  if (node_name.empty()) return;
-  const Symbol node = Symbol::Intern(node_name);
-  *node_of_.FindOrAdd(pod->identity()).first = node;
-  std::vector<std::shared_ptr<const PodInfo>>& pods = pods_on_[node];
-  if (pods.empty()) node_names_.insert(node);
-  const auto place = std::upper_bound(
+  if (place.node.empty()) return;
+  *place_of_.FindOrAdd(pod->identity()).first = place;
+  std::vector<std::shared_ptr<const PodInfo>>& pods = pods_on_[place.node];
+  if (pods.empty()) node_names_.insert(place.node);
+  auto behind = std::upper_bound(
       pods.begin(), pods.end(), pod->priority(),
       [](int32_t priority, const auto& other) { return priority > other->priority(); });
-  pods.insert(place, std::move(pod));
-  NoteChange(node);
+  while (behind != pods.begin() && (*std::prev(behind))->priority() == pod->priority() &&
+         PlaceOf(**std::prev(behind)).order > place.order) {
+    --behind;
+  }
+  pods.insert(behind, std::move(pod));
+  NoteChange(place.node);
+}
+
+Nominations::Place Nominations::PlaceOf(const PodInfo& pod) const {
+  const Place* const place = place_of_.Find(*pod.identity());
+  return place == nullptr ? Place() : *place;
 }
 
 void Nominations::Add(std::shared_ptr<const PodInfo> pod) {
@@ -41,9 +55,9 @@ void Nominations::Update(const PodInfo& old_pod, std::shared_ptr<const PodInfo> 
 }
 
 void Nominations::Remove(UidRef pod) {
-  const Symbol* const found = node_of_.Find(pod);
+  const Place* const found = place_of_.Find(pod);
   if (found == nullptr) return;
-  const Symbol node = *found;
+  const Symbol node = found->node;
   const auto on_node = pods_on_.find(node);
   auto& pods = on_node->second;
   pods.erase(std::find_if(pods.begin(), pods.end(),
@@ -52,7 +66,7 @@ void Nominations::Remove(UidRef pod) {
     pods_on_.erase(on_node);
     node_names_.erase(node);
   }
-  node_of_.Erase(pod);
+  place_of_.Erase(pod);
   NoteChange(node);
 }
 
@@ -79,8 +93,7 @@ absl::Span<const std::shared_ptr<const PodInfo>> Nominations::NominatedPods(
 }
 
 std::string Nominations::NominatedNode(const PodInfo& pod) const {
-  const Symbol* const node = node_of_.Find(*pod.identity());
-  return node == nullptr ? "" : std::string(node->view());
+  return std::string(PlaceOf(pod).node.view());
 }
 
 void Nominations::ForEach(

@@ -13,6 +13,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "berth/api/identity_map.h"
+#include "berth/api/symbol.h"
 #include "berth/framework/handle.h"
 
 namespace berth {
@@ -31,18 +32,28 @@ class Nominations final : public Nominator {
   // It has a node, or is gone.
   void Remove(UidRef pod);
 
+  // A nomination as it stands among the others of its node; no node: none.
+  struct Place {
+    Symbol node;
+    uint64_t order = 0;  // of nomination
+  };
+  Place PlaceOf(const PodInfo& pod) const;
+  // The pod is nominated as PlaceOf() had it before, with what was nominated since behind it.
+  void PutBack(std::shared_ptr<const PodInfo> pod, Place place);
+
   absl::Span<const std::shared_ptr<const PodInfo>> NominatedPods(Symbol node_name) const override;
   std::string NominatedNode(const PodInfo& pod) const override;
   void ForEach(const std::function<void(const PodInfo& pod, absl::string_view node_name)>& visit)
       const override;
   uint64_t version() const override { return version_; }
   std::optional<absl::Span<const Symbol>> ChangesSince(uint64_t version) const override;
-  int size() const { return static_cast<int>(node_of_.size()); }
+  int size() const { return static_cast<int>(place_of_.size()); }
 
  private:
   void NoteChange(Symbol node_name);
 
-  IdentityMap<Symbol, ByUid> node_of_;
+  IdentityMap<Place, ByUid> place_of_;
+  uint64_t last_order_ = 0;
   // By node: highest priority first, then in order of nomination. Never empty.
   absl::flat_hash_map<Symbol, std::vector<std::shared_ptr<const PodInfo>>> pods_on_;
   absl::btree_set<Symbol> node_names_;  // the keys of pods_on_

@@ -3,6 +3,7 @@
 #include "engine/cluster_state.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -129,19 +130,22 @@ CachedPod ClusterState::TakeOff(UidRef pod) {
   const CachedPod* const known = cache_.FindPod(pod);
   if (known == nullptr) return {};
   CachedPod taken = *known;
+  gone_in_plan_->pods.push_back(taken.pod);
   cache_.RemovePod(*taken.pod->identity());
   groups_.Assume(*taken.pod->identity(), "");
-  gone_in_plan_->pods.push_back(taken.pod);
   return taken;
 }
 
 void ClusterState::PutBack(CachedPod pod) {
-  std::vector<std::shared_ptr<const PodInfo>>& gone = gone_in_plan_->pods;
-  const auto taken = absl::c_find(gone, pod.pod);
-  BERTH_CHECK(taken != gone.end());
-  gone.erase(taken);
-  groups_.Assume(*pod.pod->identity(), pod.node_name.view());
+  const PodInfo* const back = pod.pod.get();
+  groups_.Assume(*back->identity(), pod.node_name.view());
   cache_.PutBack(std::move(pod));
+  std::vector<std::shared_ptr<const PodInfo>>& gone = gone_in_plan_->pods;
+  // Mostly the last one.
+  const auto taken = std::find_if(gone.rbegin(), gone.rend(),
+                                  [back](const auto& other) { return other.get() == back; });
+  BERTH_CHECK(taken != gone.rend());
+  gone.erase(std::prev(taken.base()));
 }
 
 void ClusterState::AssumeTerminating(UidRef victim, const std::string& message, absl::Time now) {

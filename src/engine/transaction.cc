@@ -32,7 +32,7 @@ void Transaction::RollBackChanges(size_t savepoint) {
     if (change.spends_budgets) cluster_.GiveBackDisruption(*change.pod);
     switch (change.kind) {
       case Change::Kind::kNominated:
-        cluster_.nominations().Nominate(change.pod, change.node_name);
+        cluster_.nominations().PutBack(change.pod, change.nomination);
         break;
       case Change::Kind::kTerminating:
         cluster_.ForgetTerminating(*change.pod->identity());
@@ -51,10 +51,10 @@ void Transaction::TakeBack(size_t position) {
 }
 
 void Transaction::Nominate(const std::shared_ptr<const PodInfo>& pod, absl::string_view node_name) {
-  std::string before = cluster_.nominations().NominatedNode(*pod);
-  if (before == node_name) return;
+  const Nominations::Place before = cluster_.nominations().PlaceOf(*pod);
+  if (before.node.view() == node_name) return;
   cluster_.nominations().Nominate(pod, node_name);
-  changes_.push_back({Change::Kind::kNominated, pod, std::move(before)});
+  changes_.push_back({Change::Kind::kNominated, pod, before});
 }
 
 void Transaction::Preempt(const std::shared_ptr<const PodInfo>& preemptor,
@@ -72,7 +72,7 @@ void Transaction::Preempt(const std::shared_ptr<const PodInfo>& preemptor,
     if (pod == nullptr || pod->deletion_time().has_value()) continue;  // expected to leave already
     const bool spends = cluster_.SpendDisruption(*pod);
     cluster_.AssumeTerminating(*pod->identity(), "", now);
-    changes_.push_back({Change::Kind::kTerminating, pod, "", {}, spends});
+    changes_.push_back({Change::Kind::kTerminating, pod, {}, {}, spends});
   }
   if (plan.nominated_node.has_value()) Nominate(preemptor, *plan.nominated_node);
   cluster_.Refresh();
@@ -86,7 +86,7 @@ void Transaction::TakeOff(absl::Span<const std::shared_ptr<const PodInfo>> pods,
     std::shared_ptr<const PodInfo> pod = evicted.pod;
     const bool spends = reason == Reason::kEvicted && !pod->deletion_time().has_value() &&
                         cluster_.SpendDisruption(*pod);
-    changes_.push_back({Change::Kind::kEvicted, std::move(pod), "", std::move(evicted), spends});
+    changes_.push_back({Change::Kind::kEvicted, std::move(pod), {}, std::move(evicted), spends});
   }
   cluster_.Refresh();
 }

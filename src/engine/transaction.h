@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -71,7 +70,7 @@ class Transaction {
     enum class Kind : uint8_t { kNominated, kTerminating, kEvicted };
     Kind kind;
     std::shared_ptr<const PodInfo> pod;  // null: was taken back already
-    std::string node_name = {};          // kNominated: before; "" for none
+    Nominations::Place nomination = {};  // kNominated: before
     CachedPod evicted = {};
     bool spends_budgets = false;
   };

@@ -18,6 +18,7 @@ class InFlight {
   void Begin(QueueEntry& entry) {
     entry.first_event = events_.end();
     entry.changed_in_flight = false;
+    entry.backs_off_after = false;
     entries_.push_back(&entry);
   }
   // The entry is tried further; what has happened so far has been looked at.

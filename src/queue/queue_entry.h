@@ -64,6 +64,7 @@ struct QueueEntry {
   // --- Its place, for the queue alone but for the state ---
   QueueState state = QueueState::kGated;
   bool changed_in_flight = false;  // a member joined while it was in flight
+  bool backs_off_after = false;    // in flight: a retry was asked for that requires a backoff
   bool has_pending_pod = false;    // of a single pod's: that pod is pending
   bool has_turn = false;           // it is tried for its `room_line`, and does not wait in it
   static constexpr int64_t kNotInList = -1;
@@ -84,7 +85,8 @@ struct QueueEntry {
   // The event that ended its last wait; empty if none did: its backoff, or nothing yet.
   Symbol requeued_by;
   // Not tried before its backoff is over, not even when nothing else is active: after an error,
-  // after a wait for Permit that came to nothing, or because its group plugin asks for it.
+  // after a wait for Permit that came to nothing, because its group plugin asks for it, or because
+  // an eviction for it was refused.
   bool requires_backoff = false;
   bool only_room = false;                 // Rejection::only_room of the last attempt
   std::vector<PendingPod> members;        // may be tried, by order of arrival

@@ -110,7 +110,8 @@ void Requeuer::CountFailure(QueueEntry& entry, const Rejection& rejection) {
   entry.only_room = rejection.only_room;
   entry.timestamp = clock_.Now();
   entry.backoff_expiration = backoff_.Expiration(entry.history, entry.timestamp);
-  entry.requires_backoff = rejection.IsError() || rejection.requires_backoff;
+  entry.requires_backoff =
+      rejection.IsError() || rejection.requires_backoff || entry.backs_off_after;
   const std::optional<GroupSpec> spec = SpecOf(entry);
   if (spec.has_value() && spec->backoff > absl::ZeroDuration() && !rejection.IsError()) {
     entry.requires_backoff = true;

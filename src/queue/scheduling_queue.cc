@@ -439,11 +439,15 @@ void SchedulingQueue::RecheckGates(absl::string_view uid) {
 }
 
 void SchedulingQueue::Retry(Entry& entry, RetryBackoff backoff) {
-  if (backoff == RetryBackoff::kAlways) entry.requires_backoff = true;
   metrics_.SetCause("Retry");
-  if (entry.state == QueueState::kInFlight) {
+  const bool always = backoff == RetryBackoff::kAlways;
+  if (entry.state == QueueState::kInFlight) {  // its failure says anew what it requires
     entry.changed_in_flight = true;
-  } else if (entry.state == QueueState::kUnschedulable || entry.state == QueueState::kGated) {
+    entry.backs_off_after |= always;
+    return;
+  }
+  entry.requires_backoff |= always;
+  if (entry.state == QueueState::kUnschedulable || entry.state == QueueState::kGated) {
     requeuer_.Requeue(entry, RequeueStrategy::kAfterBackoff, GateCheck::kAll);
   }
 }

@@ -38,6 +38,20 @@ bool Erase(std::vector<std::shared_ptr<const PodInfo>>& pods, const PodInfo* pod
   return true;
 }
 
+// Into `chosen`, which are those of `pods` that are such, in their order: the one at `position`.
+template <class IsSuch>
+void InsertAmong(std::vector<std::shared_ptr<const PodInfo>>& chosen,
+                 const std::vector<std::shared_ptr<const PodInfo>>& pods, size_t position,
+                 IsSuch is_such) {
+  const auto behind = std::count_if(pods.begin() + static_cast<std::ptrdiff_t>(position) + 1,
+                                    pods.end(), [&](const auto& pod) { return is_such(*pod); });
+  chosen.insert(chosen.end() - behind, pods[position]);
+}
+
+bool HasRequiredAntiAffinity(const PodInfo& pod) {
+  return !pod.required_anti_affinity_terms().empty();
+}
+
 bool HasAffinityTerms(const PodInfo& pod) {
   return !pod.required_affinity_terms().empty() || !pod.required_anti_affinity_terms().empty() ||
          !pod.preferred_affinity_terms().empty() || !pod.preferred_anti_affinity_terms().empty();
@@ -134,21 +148,37 @@ void NodeInfo::ClearSpec() {
   Touch();
 }
 
-void NodeInfo::AddPod(std::shared_ptr<const PodInfo> pod) {
-  requested_.Add(pod->requests());
-  nonzero_requested_.Add(pod->nonzero_requests());
-  lowest_priority_ = std::min(lowest_priority_, pod->priority());
-  used_ports_.insert(used_ports_.end(), pod->host_ports().begin(), pod->host_ports().end());
-  for (const std::string& claim : pod->claims()) {
-    ++claim_uses_[absl::StrCat(pod->namespace_name().view(), "/", claim)];
+void NodeInfo::InsertPod(size_t position, std::shared_ptr<const PodInfo> inserted) {
+  const auto at =
+      pods_.insert(pods_.begin() + static_cast<std::ptrdiff_t>(position), std::move(inserted));
+  const PodInfo& pod = **at;
+  requested_.Add(pod.requests());
+  nonzero_requested_.Add(pod.nonzero_requests());
+  lowest_priority_ = std::min(lowest_priority_, pod.priority());
+  if (!pod.host_ports().empty()) {
+    used_ports_.insert(used_ports_.end() - PortsBehind(position), pod.host_ports().begin(),
+                       pod.host_ports().end());
   }
-  if (HasAffinityTerms(*pod)) pods_with_affinity_.push_back(pod);
-  if (!pod->required_anti_affinity_terms().empty()) {
-    pods_with_required_anti_affinity_.push_back(pod);
+  for (const std::string& claim : pod.claims()) {
+    ++claim_uses_[absl::StrCat(pod.namespace_name().view(), "/", claim)];
   }
-  pods_.push_back(std::move(pod));
+  if (HasAffinityTerms(pod)) {
+    InsertAmong(pods_with_affinity_, pods_, position, HasAffinityTerms);
+    if (HasRequiredAntiAffinity(pod)) {
+      InsertAmong(pods_with_required_anti_affinity_, pods_, position, HasRequiredAntiAffinity);
+    }
+  }
   Touch();
-  NoteEdit(pods_.size() - 1);
+  NoteEdit(position);
+}
+
+// Of used_ports_, so many are of pods behind that position.
+std::ptrdiff_t NodeInfo::PortsBehind(size_t position) const {
+  std::ptrdiff_t ports = 0;
+  for (size_t i = position + 1; i < pods_.size(); ++i) {
+    ports += static_cast<std::ptrdiff_t>(pods_[i]->host_ports().size());
+  }
+  return ports;
 }
 
 bool NodeInfo::RemovePod(absl::string_view uid) {
@@ -170,17 +200,16 @@ bool NodeInfo::RemovePod(const PodInfo& pod) {
 
 void NodeInfo::RemoveAt(size_t position) {
   const std::shared_ptr<const PodInfo> pod = std::move(pods_[position]);
+  if (!pod->host_ports().empty()) {
+    const auto end = used_ports_.end() - PortsBehind(position);
+    used_ports_.erase(end - static_cast<std::ptrdiff_t>(pod->host_ports().size()), end);
+  }
   pods_.erase(pods_.begin() + static_cast<std::ptrdiff_t>(position));
   if (HasAffinityTerms(*pod)) Erase(pods_with_affinity_, pod.get());
-  if (!pod->required_anti_affinity_terms().empty()) {
-    Erase(pods_with_required_anti_affinity_, pod.get());
-  }
+  if (HasRequiredAntiAffinity(*pod)) Erase(pods_with_required_anti_affinity_, pod.get());
   requested_.Subtract(pod->requests());
   nonzero_requested_.Subtract(pod->nonzero_requests());
   if (pod->priority() == lowest_priority_) lowest_priority_ = LowestOf(pods_, lowest_priority_);
-  for (const HostPort& port : pod->host_ports()) {
-    used_ports_.erase(std::find(used_ports_.begin(), used_ports_.end(), port));
-  }
   for (const std::string& claim : pod->claims()) {
     const auto use = claim_uses_.find(absl::StrCat(pod->namespace_name().view(), "/", claim));
     if (--use->second == 0) claim_uses_.erase(use);
@@ -195,9 +224,7 @@ bool NodeInfo::ReplacePod(const PodInfo& before, std::shared_ptr<const PodInfo> 
                                   [&](const auto& here) { return here.get() == &before; });
   if (found == pods_.rend()) return false;
   if (HasAffinityTerms(*pod)) Swap(pods_with_affinity_, &before, pod);
-  if (!pod->required_anti_affinity_terms().empty()) {
-    Swap(pods_with_required_anti_affinity_, &before, pod);
-  }
+  if (HasRequiredAntiAffinity(*pod)) Swap(pods_with_required_anti_affinity_, &before, pod);
   *found = std::move(pod);
   Touch();
   NoteEdit(std::prev(found.base()) - pods_.begin());

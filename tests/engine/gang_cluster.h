@@ -44,10 +44,11 @@ profiles:
   return loaded.configuration;
 }
 
-inline Object MakeGroup(const std::string& name, int min_member) {
+inline Object MakeGroup(const std::string& name, int min_member,
+                        const std::string& of_namespace = "default") {
   auto group = std::make_shared<api::PodGroup>();
   group->mutable_metadata()->set_name(name);
-  group->mutable_metadata()->set_namespace_("default");
+  group->mutable_metadata()->set_namespace_(of_namespace);
   group->mutable_spec()->set_min_member(min_member);
   return Object::Of(std::move(group));
 }

@@ -877,6 +877,26 @@ TEST_F(QueueTest, ARetryEndsTheWaitForAnEvent) {
   EXPECT_EQ(Pop(), "b");
 }
 
+// An eviction is refused while its preemptor is tried again: with nothing else to do it would be
+// tried, and refused, without end.
+TEST_F(QueueTest, ARetryInFlightKeepsItsBackoff) {
+  using RetryBackoff = SchedulingQueue::RetryBackoff;
+  Add(Pod("a"));
+  Pop();
+  queue().Retry(Uid("a"), RetryBackoff::kAlways);
+  queue().Retry(Uid("a"), RetryBackoff::kUnlessIdle);
+  Reject({"Stranger"});
+  EXPECT_EQ(StateOf("a"), kErrorBackoff);
+  EXPECT_EQ(Pop(), "");
+  clock_.Advance(absl::Seconds(3));
+  queue().Tick(clock_.Now());
+  EXPECT_EQ(Pop(), "a");
+  queue().Retry(Uid("a"), RetryBackoff::kUnlessIdle);
+  Reject({"Stranger"});
+  EXPECT_EQ(StateOf("a"), kBackoff);
+  EXPECT_EQ(Pop(), "a");
+}
+
 // --- Activate ---
 
 TEST_F(QueueTest, ActivateIgnoresBackoff) {

@@ -3,10 +3,12 @@
 #ifndef BERTH_FRAMEWORK_NODE_INFO_H_
 #define BERTH_FRAMEWORK_NODE_INFO_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -82,7 +84,7 @@ class NodeInfo {
   int32_t lowest_priority() const { return lowest_priority_; }
   const ResourceVector& requested() const { return requested_; }
   const ResourceVector& nonzero_requested() const { return nonzero_requested_; }
-  // One entry a port and pod.
+  // One entry a port and pod, in the order of pods().
   absl::Span<const HostPort> used_ports() const { return used_ports_; }
   // "namespace/claim" of every PersistentVolumeClaim its pods use → how many pods use it.
   const absl::flat_hash_map<std::string, int>& claim_uses() const { return claim_uses_; }
@@ -94,7 +96,9 @@ class NodeInfo {
 
   void SetSpec(std::shared_ptr<const NodeSpec> spec);
   void ClearSpec();  // the Node object is gone, its pods are not
-  void AddPod(std::shared_ptr<const PodInfo> pod);
+  void AddPod(std::shared_ptr<const PodInfo> pod) { InsertPod(pods_.size(), std::move(pod)); }
+  // So that it is at that position of pods(), and nothing tells that it ever was away.
+  void InsertPod(size_t position, std::shared_ptr<const PodInfo> pod);
   // Returns whether a pod of that uid was there. One of pods() is found without comparing uids.
   bool RemovePod(absl::string_view uid);
   bool RemovePod(const PodInfo& pod);
@@ -112,6 +116,7 @@ class NodeInfo {
   };
 
   void RemoveAt(size_t position);
+  std::ptrdiff_t PortsBehind(size_t position) const;
   void Touch();
   void NoteEdit(size_t position);
 

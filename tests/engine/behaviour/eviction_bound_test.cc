@@ -79,11 +79,15 @@ class FullCluster {
     }
   }
 
-  // One gang: what is tried and taken back decides ties between later ones.
+  // Several gangs: a plan that is tried and taken back leaves nothing that decides between equals
+  // for later ones.
   Outcome Run() {
-    AddGang();
-    simulation_->RunUntilQuiet(absl::Minutes(1));
-    NoteProofs();
+    for (int step = random_.Between(2, 5); step > 0; --step) {
+      AddGang();
+      simulation_->RunUntilQuiet(absl::Minutes(1));
+      NoteProofs();
+      if (random_.Percent(50)) Lose();
+    }
     simulation_->RunUntilQuiet(absl::Minutes(10));
     outcome_.bindings = simulation_->cluster().Bindings();
     outcome_.evictions = simulation_->cluster().Evictions();
@@ -129,6 +133,12 @@ class FullCluster {
       if (random_.Percent(3)) pod.PreemptNever();
       Set(pod.Label("scheduling.x-k8s.io/pod-group", gang).Object());
     }
+  }
+
+  void Lose() {
+    const std::vector<Object> pods = simulation_->cluster().List(Kind::kPod);
+    if (pods.empty()) return;
+    simulation_->cluster().Delete(Kind::kPod, random_.OneOf(pods).key());
   }
 
   void NoteProofs() {
