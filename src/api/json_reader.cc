@@ -175,8 +175,15 @@ class JsonReader {
       visit_(builder_.Finish());
     }
     builder_.Reset();
-    // An incomplete document ends at a line break, where the next one begins, or at the end.
-    return extent.complete || end > pos ? end : NextLine(pos);
+    return extent.complete ? end : NextBeginning(end);
+  }
+
+  // Where the next document may begin after one that is not complete, which ends at `end`: there,
+  // if that is a line's first bracket, or in the next line.
+  size_t NextBeginning(size_t end) const {
+    size_t line = end;
+    while (line > 0 && IsSpace(text_[line - 1]) && text_[line - 1] != '\n') --line;
+    return line > 0 && text_[line - 1] == '\n' ? end : NextLine(end);
   }
 
   bool Parse(absl::string_view document, Place place) {

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <system_error>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
@@ -19,6 +21,7 @@
 #include "api/field_error.h"
 #include "api/input_file.h"
 #include "api/manifest_warnings.h"
+#include "api/near_miss.h"
 #include "api/object_meta.h"
 #include "api/workloads.h"
 #include "berth/api/core_v1.pb.h"
@@ -161,6 +164,7 @@ class ManifestReader {
   }
 
   void ReadList(Value list, absl::string_view api_version, absl::string_view item_kind) {
+    WarnOfFieldsOfList(list, item_kind);
     const Value items = list.Find("items");
     if (!items || items.IsNull()) return;
     if (!items.IsSequence()) {
@@ -169,6 +173,17 @@ class ManifestReader {
     }
     for (const Value item : items.elements()) {
       ReadObject(item, item_kind.empty() ? "" : api_version, item_kind);
+    }
+  }
+
+  void WarnOfFieldsOfList(Value list, absl::string_view item_kind) {
+    constexpr absl::string_view kFields[] = {"apiVersion", "kind", "metadata", "items"};
+    for (const Value::Item& item : list.items()) {
+      if (absl::c_linear_search(kFields, item.key)) continue;
+      const std::vector<std::string> fields(std::begin(kFields), std::end(kFields));
+      result_.problems.AddWarning(
+          item.where, absl::StrCat(item_kind, "List"),
+          absl::StrCat(item.key, ": unknown field", DidYouMean(item.key, fields)));
     }
   }
 

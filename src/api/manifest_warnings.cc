@@ -116,6 +116,7 @@ void ManifestWarnings::CheckKind(Value object, absl::string_view api_version,
                 absl::StrCat("apiVersion: ", api_version, " has no ", kind,
                              " that is read; write it as ", same_name->api_version));
   }
+  if (group.empty()) names.emplace_back("List");
   const std::string advice = DidYouMean(kind, names);
   if (advice.empty()) return;
   warn(object.Find("kind"), absl::StrCat("kind: ", Quoted(kind), " of ", api_version,

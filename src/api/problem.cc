@@ -3,7 +3,6 @@
 #include "berth/api/problem.h"
 
 #include <algorithm>
-#include <iterator>
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
@@ -29,8 +28,8 @@ std::ostream& operator<<(std::ostream& out, const Problem& problem) {
 }
 
 void Problems::Add(Problem problem) {
-  if (problem.severity == Severity::kError) ++errors_;
-  list_.push_back(std::move(problem));
+  int& count = problem.severity == Severity::kError ? errors_ : warnings_;
+  if (++count <= kMostListed) list_.push_back(std::move(problem));
 }
 
 void Problems::AddError(SourceLocation where, std::string subject, std::string message) {
@@ -42,8 +41,10 @@ void Problems::AddWarning(SourceLocation where, std::string subject, std::string
 }
 
 void Problems::Append(Problems other) {
-  errors_ += other.errors_;
-  std::move(other.list_.begin(), other.list_.end(), std::back_inserter(list_));
+  const int errors = errors_ + other.errors_, warnings = warnings_ + other.warnings_;
+  for (Problem& problem : other.list_) Add(std::move(problem));
+  errors_ = errors;
+  warnings_ = warnings;
 }
 
 void Problems::SortByLocation() {
@@ -56,6 +57,7 @@ void Problems::SortByLocation() {
 std::string Problems::ToString() const {
   std::string text;
   for (const Problem& problem : list_) absl::StrAppend(&text, problem.ToString(), "\n");
+  if (unlisted() > 0) absl::StrAppend(&text, "and ", unlisted(), " more\n");
   return text;
 }
 

@@ -50,6 +50,9 @@ void PrintProblems(const Problems& problems) {
           absl::StrCat(Styled(warning ? Style::kDim : Style::kBad, problem.ToString(), stderr),
                        "\n"));
   }
+  if (problems.unlisted() > 0) {
+    Print(stderr, absl::StrCat("and ", problems.unlisted(), " more\n"));
+  }
   if (problems.errors() > 1) Print(stderr, absl::StrCat(problems.errors(), " errors\n"));
 }
 

@@ -87,6 +87,9 @@ void PrintResult(const ScenarioResult& result) {
            Thousands(figures.attempts), Thousands(figures.evictions),
            DurationToString(figures.simulated));
   PrintOut("%s", TroublesOf(result).ToTable());
+  for (const std::string& warning : result.warnings) {
+    PrintOut("  %s\n", Styled(Style::kDim, OneLine(warning)));
+  }
   if (result.ok()) return;
   for (const std::string& failure : result.failures) PrintOut("  %s\n", OneLine(failure));
   PrintTimeline(result.events);
@@ -100,6 +103,7 @@ void WriteResult(const ScenarioResult& result, JsonWriter& json) {
   json.Key("ok").Bool(result.ok());
   if (result.interrupted) json.Key("interrupted").Bool(true);
   json.Key("failures").StringArray(result.failures);
+  if (!result.warnings.empty()) json.Key("warnings").StringArray(result.warnings);
   json.Key("figures").BeginObject();
   json.Key("pods").Int(figures.pods).Key("bound").Int(figures.bound);
   json.Key("pending").Int(figures.pending).Key("attempts").Int(figures.attempts);

@@ -10,6 +10,10 @@
 #include "engine/filtered_nodes.h"
 
 namespace berth {
+
+bool AreEquivalent(const PodInfo& a, const PodInfo& b) {
+  return a.SharesSpec(b) && a.priority() == b.priority();
+}
 namespace {
 
 // Whether the filters of `mask` look at one node at a time and, of its pods, at what they take.

@@ -24,6 +24,9 @@ struct MemberClass {
   bool only_competes = false;
 };
 
+// Pods that differ in nothing that a plan goes by.
+bool AreEquivalent(const PodInfo& a, const PodInfo& b);
+
 // Equal for pods that no plugin can tell apart; absent if they may not be compared.
 std::optional<std::string> EquivalenceKey(const Framework& framework,
                                           const Nominations& nominations, const PodInfo& pod);

@@ -21,15 +21,12 @@
 #include "engine/group_preemption_draft.h"
 #include "engine/group_shortage.h"
 #include "engine/group_space.h"
+#include "engine/member_dependencies.h"
 #include "engine/post_filter_bounds.h"
 #include "engine/run_search.h"
 #include "search/assignment_search.h"
 
 namespace berth {
-
-bool AreEquivalent(const PodInfo& a, const PodInfo& b) {
-  return a.SharesSpec(b) && a.priority() == b.priority();
-}
 
 VictimsCost GroupPreemption::CostOf(const AttemptResult& result) {
   VictimsCost cost;
@@ -418,6 +415,9 @@ bool GroupPreemption::MakeDraft(const AttemptRequest& request, DraftOrder draft_
   std::vector<PodPtr> order(request.pods.begin(), request.pods.end());
   if (draft_order == DraftOrder::kFittingFirst) {
     draft.PlaceWithoutEvictions(order);
+  } else if (draft_order == DraftOrder::kNeededFirst) {
+    order = NeededFirst(order);
+    if (order.empty()) return false;
   } else {
     const std::vector<MemberClass> classes = ClassifyMembers(request, cluster_);
     if (classes.size() == 1) return false;
@@ -462,8 +462,10 @@ void GroupPreemption::PlanInOrders(const AttemptRequest& request,
   });
   absl::Time retry_at = absl::InfiniteFuture();
   int most = 0;
+  bool none_fits = false;
   for (const DraftOrder draft_order : orders) {
     if (!may_help) break;
+    if (none_fits && draft_order != DraftOrder::kNeededFirst) continue;
     Draft draft(request, cluster_, pod_scheduler_);
     const bool is_plan = MakeDraft(request, draft_order, runs, draft);
     if (is_plan) draft.Carry(result);
@@ -481,8 +483,9 @@ void GroupPreemption::PlanInOrders(const AttemptRequest& request,
     gives_up = draft.gives_up();
     retry_at = std::min(retry_at, draft.retry_at());
     if (draft.evicts()) most = std::max(most, draft.most_placed());
-    // No more would go in another order, unless those that fit are in the way.
-    if (!draft.evicts() && draft.most_placed() == 0) break;
+    // No more would go in another order, unless those that fit are in the way, or one was tried
+    // before the one that it needs.
+    none_fits = !draft.evicts() && draft.most_placed() == 0;
   }
   if (most > 0) {
     absl::StrAppend(&result.finding, result.finding.empty() ? "" : " ",
@@ -510,15 +513,19 @@ void GroupPreemption::EndNominations(const AttemptRequest& request, AttemptResul
 void GroupPreemption::Plan(const AttemptRequest& request,
                            const std::optional<GroupShortage>& shortage, AttemptResult& result) {
   // Those that fit first leave the least to be evicted; if they are in the way of the others, the
-  // hardest are first.
+  // hardest are first, and then those that others need.
   if (!request.quorum.has_parts()) {
-    return PlanInOrders(request, {DraftOrder::kFittingFirst, DraftOrder::kHardestFirst}, {},
-                        shortage, result);
+    return PlanInOrders(
+        request, {DraftOrder::kFittingFirst, DraftOrder::kHardestFirst, DraftOrder::kNeededFirst},
+        {}, shortage, result);
   }
   std::vector<DraftOrder> orders = {DraftOrder::kCheapestRunsFirst, DraftOrder::kHardestRunsFirst};
   // Where all have to start, members of different parts may take turns.
   const bool all = request.minimum == static_cast<int>(request.pods.size());
-  if (all) orders.push_back(DraftOrder::kHardestFirst);
+  if (all) {
+    orders.push_back(DraftOrder::kHardestFirst);
+    orders.push_back(DraftOrder::kNeededFirst);
+  }
   PlanInOrders(request, orders, PartsAsRuns(request), shortage, result);
 }
 

@@ -82,6 +82,7 @@ class GroupPreemption {
   enum class DraftOrder : uint8_t {
     kFittingFirst,
     kHardestFirst,
+    kNeededFirst,  // as NeededFirst() orders them
     kCheapestRunsFirst,
     kHardestRunsFirst
   };

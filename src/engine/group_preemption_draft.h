@@ -11,15 +11,13 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "engine/group_classes.h"
 #include "engine/group_preemption.h"
 #include "engine/group_shortage.h"
 #include "engine/member_runs.h"
 #include "engine/run_room.h"
 
 namespace berth {
-
-// Pods that differ in nothing that a plan goes by.
-bool AreEquivalent(const PodInfo& a, const PodInfo& b);
 
 // A plan while it is made: the transaction, and who goes for whom.
 class GroupPreemption::Draft {

@@ -26,9 +26,12 @@ std::string ToText(const std::vector<ScenarioEvent>& events) {
   return text;
 }
 
-void AddFailures(const Problems& problems, ScenarioResult& result) {
+void AddProblems(const Problems& problems, ScenarioResult& result) {
+  result.failures.clear();
+  result.warnings.clear();
   for (const Problem& problem : problems) {
-    if (problem.severity == Severity::kError) result.failures.push_back(problem.ToString());
+    const bool is_error = problem.severity == Severity::kError;
+    (is_error ? result.failures : result.warnings).push_back(problem.ToString());
   }
 }
 
@@ -43,13 +46,13 @@ ScenarioResult RunScenario(absl::string_view text, const std::string& file,
   if (problems.ok() && documents.size() != 1) {
     problems.AddError({Symbol::Intern(file)}, "", "a scenario is one YAML document");
   }
-  AddFailures(problems, result);
+  AddProblems(problems, result);
   if (!problems.ok()) return result;
 
   Script script = ScenarioReader(file, absl::StrSplit(text, '\n'), registry, options, problems)
                       .Read(documents.front().root());
   result.name = script.name;
-  AddFailures(problems, result);
+  AddProblems(problems, result);
   if (!problems.ok() || script.refused) return result;
   absl::StatusOr<std::unique_ptr<Simulation>> created =
       Simulation::Create({.configuration = std::move(script.configuration),

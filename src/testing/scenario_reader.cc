@@ -150,7 +150,6 @@ void ScenarioReader::ReportWithin(Value text, const Problems& problems, Problems
   const size_t first = static_cast<size_t>(text.where().line);  // the line after the value begins
   const std::vector<std::string> inner = absl::StrSplit(text.text(), '\n');
   for (const Problem& problem : problems) {
-    if (problem.severity != Severity::kError) continue;
     Problem placed = problem;
     placed.where = text.where();
     const size_t row = problem.where.line < 1 ? 0 : static_cast<size_t>(problem.where.line) - 1;
@@ -217,9 +216,7 @@ bool ScenarioReader::ReadConfiguration(Value config, Script& script) {
   LoadedConfiguration loaded = ParseConfiguration(*content, is_file ? path : file_, registry_);
   Problems& problems = expects_refusal_ ? refusal_ : problems_;
   if (is_file) {
-    for (const Problem& problem : loaded.problems) {
-      if (problem.severity == Severity::kError) problems.Add(problem);
-    }
+    for (const Problem& problem : loaded.problems) problems.Add(problem);
   } else {
     ReportWithin(config, loaded.problems, problems);
   }
@@ -235,6 +232,7 @@ void ScenarioReader::ReadRefused(Value refused, Script& script) {
   for (const auto& [text, at] : List(refused, "refused")) {
     bool found = false;
     for (size_t i = 0; i < refusal_.size(); ++i) {
+      if (refusal_.list()[i].severity != Severity::kError) continue;
       if (!absl::StrContains(refusal_.list()[i].ToString(), text)) continue;
       found = wanted[i] = true;
     }
@@ -289,12 +287,12 @@ std::vector<Object> ScenarioReader::Objects(const ScenarioTemplate& made, int64_
                                             Value at) {
   Problems problems;
   std::vector<Object> objects = MakeCopy(made, number, problems);
+  // What is said of the first copy goes for all.
+  if (number > 0 && problems.ok()) return objects;
   if (made.file == file_) {
     ReportWithin(at, problems, problems_);
   } else {
-    for (const Problem& problem : problems) {
-      if (problem.severity == Severity::kError) problems_.Add(problem);
-    }
+    for (const Problem& problem : problems) problems_.Add(problem);
   }
   return objects;
 }

@@ -156,8 +156,24 @@ void ScenarioRun::Create(SourceLocation at, const std::vector<Object>& objects) 
     if (cluster().Find(object.kind(), object.key()) != nullptr) {
       Log(ObjectName{object.kind(), std::string(object.key())}.ToString(), "replaced");
     }
+    if (!HasItsUidAlone(at, object)) continue;
     cluster().Set(object);
   }
+}
+
+// An API server gives no uid twice. Without one the cluster gives one.
+bool ScenarioRun::HasItsUidAlone(SourceLocation at, const Object& object) {
+  if (object.kind() != Kind::kPod) return true;
+  const std::string& uid = object.As<api::Pod>().metadata().uid();
+  if (uid.empty()) return true;
+  std::string& key = pod_of_uid_[uid];
+  const auto other = key.empty() || key == object.key() ? nullptr : cluster().Find(Kind::kPod, key);
+  if (other != nullptr && static_cast<const api::Pod&>(*other).metadata().uid() == uid) {
+    Fail(at, absl::StrCat(object.ToString(), ": its uid \"", uid, "\" is that of Pod ", key));
+    return false;
+  }
+  key = std::string(object.key());
+  return true;
 }
 
 void ScenarioRun::Update(SourceLocation at, const ObjectName& name, Value patch) {

@@ -93,6 +93,7 @@ class ScenarioRun {
   std::optional<UnboundPod> FindUnbound(const std::string& key);
 
  private:
+  bool HasItsUidAlone(SourceLocation at, const Object& object);
   absl::Duration time() const { return simulation_.now() - absl::UnixEpoch(); }
   void Log(const std::string& object, absl::string_view what);
   absl::Status OnBind(const Identity& pod, const std::string& node);
@@ -113,6 +114,7 @@ class ScenarioRun {
     int64_t copies = 0;
   };
   std::map<std::string, Set> sets_;
+  std::map<std::string, std::string> pod_of_uid_;  // keys; of pods of which the manifest says it
   std::map<std::string, Object> lost_nodes_;
   std::map<std::string, int64_t> bind_failures_;
   std::map<std::string, absl::Duration> bind_delays_;

@@ -283,6 +283,15 @@ TEST(UnknownFields, AreWarnedOfInWhatNoApiServerStored) {
               IsEmpty());
 }
 
+TEST(UnknownFields, OfLists) {
+  EXPECT_THAT(TroubleIn("{apiVersion: v1, kind: List, item: []}"),
+              ElementsAre("f:1:30: warning: List: item: unknown field; did you mean \"items\"?"));
+  EXPECT_THAT(TroubleIn("{apiVersion: v1, kind: PodList, itemz: []}"),
+              ElementsAre(HasSubstr("warning: PodList: itemz: unknown field; did you mean")));
+  EXPECT_THAT(TroubleIn("{apiVersion: v1, kind: Lizt, items: []}"),
+              ElementsAre(HasSubstr("did you mean \"List\"?")));
+}
+
 // An API server took them, so they are of a later version.
 TEST(EnumeratedFields, ValuesInStoredObjectsAreWarnedOf) {
   EXPECT_THAT(

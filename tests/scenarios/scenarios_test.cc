@@ -95,6 +95,39 @@ TEST(ScenarioRunner, ReportsWhatDoesNotHoldWithWhatHappenedInstead) {
   EXPECT_EQ(result.figures.simulated, absl::Seconds(5)) << "it went on after a failure";
 }
 
+TEST(ScenarioRunner, WarnsOfWhatIsProbablyAMistakeInItsManifests) {
+  const ScenarioResult result = RunText(R"(steps:
+- create: |
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: p-$(i), namespace: default}
+    spec:
+      nodeSelectors: {disk: hdd}
+      containers: [{name: c, image: x}]
+  copies: 3
+)");
+  EXPECT_THAT(result.failures, ElementsAre());
+  EXPECT_THAT(result.warnings,
+              ElementsAre("test.yaml:7:7: warning: Pod default/p-0: spec.nodeSelectors: unknown "
+                          "field; did you mean \"nodeSelector\"?"));
+}
+
+TEST(ScenarioRunner, TwoPodsHaveNotOneUid) {
+  const ScenarioResult result = RunText(R"(steps:
+- create: |
+    {apiVersion: v1, kind: Pod, metadata: {name: p-$(i), namespace: default, uid: u1},
+     spec: {containers: [{name: c, image: x}]}}
+  copies: 2
+- delete: Pod default/p-0
+- create: |
+    {apiVersion: v1, kind: Pod, metadata: {name: q, namespace: default, uid: u1},
+     spec: {containers: [{name: c, image: x}]}}
+)");
+  EXPECT_THAT(result.failures,
+              ElementsAre("test.yaml:2:11: Pod default/p-1: its uid \"u1\" is that of Pod "
+                          "default/p-0"));
+}
+
 TEST(ScenarioRunner, TheTimelineSaysWhoRejectedAndWhatWokeThePod) {
   const ScenarioResult result = RunText(absl::StrCat("steps:", kNodeAndPod, R"(
 - cordon: n0

@@ -41,9 +41,12 @@ struct Problem {
 };
 std::ostream& operator<<(std::ostream& out, const Problem& problem);
 
-// The problems found, in the order in which they were found.
+// The problems found, in the order in which they were found. Of the errors, and of the warnings,
+// the first kMostListed; those beyond are counted only.
 class Problems {
  public:
+  static constexpr int kMostListed = 1000;
+
   void Add(Problem problem);
   void AddError(SourceLocation where, std::string subject, std::string message);
   void AddWarning(SourceLocation where, std::string subject, std::string message);
@@ -51,6 +54,9 @@ class Problems {
 
   bool ok() const { return errors_ == 0; }  // warnings do not count
   int errors() const { return errors_; }
+  int warnings() const { return warnings_; }
+  // How many are not in list().
+  int unlisted() const { return errors_ + warnings_ - static_cast<int>(list_.size()); }
   bool empty() const { return list_.empty(); }
   size_t size() const { return list_.size(); }
   const std::vector<Problem>& list() const { return list_; }
@@ -60,13 +66,13 @@ class Problems {
   // By file, line and column; those of the same place keep their order.
   void SortByLocation();
 
-  std::string ToString() const;  // one line each
+  std::string ToString() const;  // one line each, and one for all that are not listed
   // Ok, or InvalidArgument with the errors' lines.
   absl::Status ToStatus() const;
 
  private:
   std::vector<Problem> list_;
-  int errors_ = 0;
+  int errors_ = 0, warnings_ = 0;
 };
 
 }  // namespace berth

@@ -43,6 +43,8 @@ struct ScenarioResult {
   // What is wrong: a scenario that cannot be read, or expectations that do not hold, each with its
   // place in the file and what was there instead.
   std::vector<std::string> failures;
+  // What is probably a mistake in its manifests and configuration, with its place.
+  std::vector<std::string> warnings;
   // Everything that happened, for a failure's reader; as text, a line each.
   std::string timeline;
   std::vector<ScenarioEvent> events;

@@ -188,6 +188,24 @@ TEST_F(HostileInputTest, DepthIsFoundOutInAMomentAndWithoutMemory) {
   }
 }
 
+// Once for the line it is in, not once for each bracket; and many lines are not all printed.
+TEST_F(HostileInputTest, BrokenJsonIsToldOnce) {
+  for (const std::string& text :
+       {absl::StrCat("[", Repeat("{", 3'000'000)), Repeat("[{", 3'000'000),
+        absl::StrCat("[", Repeat("{]", 3'000'000)),
+        absl::StrCat("{\"kind\":\"List\",\"items\":[", Repeat("{", 3'000'000))}) {
+    const Measured measured = Measure({"validate", Write("broken.yaml", text)});
+    EXPECT_EQ(measured.status, 1) << text.substr(0, 20);
+    EXPECT_LT(measured.output.size(), 2000) << text.substr(0, 20);
+    EXPECT_LT(measured.peak_mib, 600) << text.substr(0, 20);
+  }
+  const Measured lines =
+      Measure({"simulate", "--cluster", Write("lines.jsonl", Repeat("{\"a\": }\n", 200'000))});
+  EXPECT_EQ(lines.status, 1);
+  EXPECT_LT(lines.output.size(), 200'000);
+  EXPECT_THAT(lines.output, HasSubstr("and 199000 more\n200000 errors"));
+}
+
 TEST_F(HostileInputTest, WhatIsNoTextIsTold) {
   const std::string nul = Write("nul.yaml", absl::string_view("a: 1\nb: \0x\n", 11));
   EXPECT_THAT(Measure({"simulate", "--cluster", nul}).output,
