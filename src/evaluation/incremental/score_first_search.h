@@ -56,12 +56,12 @@ class ScoreFirstSearch {
   std::vector<NodeRow> rows_;             // all
   std::vector<int64_t> scores_, totals_;  // by row
   SharedScores shared_scores_;
-  std::vector<int64_t> maxima_;           // of totals_, some rows each
-  NodeVerdicts verdicts_;                 // of this search, on rows that were filtered
-  bool failed_ = false;                   // a filter, in this search
-  bool none_is_feasible_ = false;         // found by this search
-  std::vector<NodeRow> block_;            // to be filtered at once
-  std::vector<NodeRow> unfiltered_;       // of block_
+  std::vector<int64_t> maxima_;      // of totals_, some rows each
+  NodeVerdicts verdicts_;            // of this search, on rows that were filtered
+  bool failed_ = false;              // a filter, in this search
+  bool none_is_feasible_ = false;    // found by this search
+  std::vector<NodeRow> block_;       // to be filtered at once
+  std::vector<NodeRow> unfiltered_;  // of block_
   std::vector<DomainSum> sums_;
   std::vector<NodeRow> feasible_;  // at least one in each domain that has any
 };

@@ -13,6 +13,7 @@ namespace {
 
 // 8 bytes a row and signature, 8 MiB in all.
 constexpr size_t kMaxRows = size_t{1} << 20;
+constexpr size_t kMinColumns = 8;
 
 // What the node table does not tell of single rows.
 constexpr Aspects kNotByRow = Aspect::kNodeOther | Aspect::kImageSpread;
@@ -29,7 +30,8 @@ PluginMask SharedScores::Find(const EvaluationRequest& request, PluginMask node_
     columns_.SetVersion(request.nodes.version());
     column = columns_.Find(key);
     if (column == nullptr) {
-      column = columns_.Add(key, kMaxRows / rows, [] { return std::make_unique<Column>(); });
+      column = columns_.Add(key, std::max(kMinColumns, kMaxRows / rows),
+                            [] { return std::make_unique<Column>(); });
     }
   }
   if (column == nullptr) {

@@ -20,8 +20,8 @@ namespace berth {
 class SharedScores {
  public:
   // Sets `totals`, of all rows, to what is kept, or to 0 if nothing is. Returns the plugins whose
-  // points it has added up; they scored infeasible rows too. `node_plugins` signed the pod; PreScore
-  // has run. Nothing is kept for the first pod of a signature.
+  // points it has added up; they scored infeasible rows too. `node_plugins` signed the pod;
+  // PreScore has run. Nothing is kept for the first pods of a signature.
   PluginMask Find(const EvaluationRequest& request, PluginMask node_plugins,
                   std::vector<int64_t>& totals);
 
