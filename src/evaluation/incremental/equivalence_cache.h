@@ -121,8 +121,8 @@ class EquivalenceCache {
   }
 
  private:
-  // The last few count for most.
-  static uint64_t MeanWith(uint64_t mean, uint64_t gap) { return (3 * mean + gap) / 4; }
+  // The latest count for most.
+  static uint64_t MeanWith(uint64_t mean, uint64_t gap) { return (7 * mean + gap) / 8; }
 
   void DropOldest() {
     by_hash_.erase(entries_.back().hash);

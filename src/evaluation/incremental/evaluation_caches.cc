@@ -54,7 +54,8 @@ ScoreCache* EvaluationCaches::Scores(int rows, bool add) {
   // So many changed rows take as long as a pod that is scored first.
   const uint64_t max_gap = 16 + static_cast<uint64_t>(rows) / 128;
   if (ScoreCache* const scores = scores_.Find(key_); scores != nullptr) {
-    if (scores_.gap() > 2 * max_gap) {
+    // To make it anew costs as much as ten such pods.
+    if (scores_.gap() > 3 * max_gap) {
       scores_.Forget(key_);
       return nullptr;
     }

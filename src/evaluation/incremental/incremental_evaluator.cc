@@ -92,9 +92,8 @@ bool IncrementalEvaluator::EvaluateFewRows(const EvaluationRequest& request,
 bool IncrementalEvaluator::OthersTakePart(const Framework& framework,
                                           const CycleState& state) const {
   const auto takes_part = [&](PluginMask skips) {
-    return [&, skips](const auto& hook) {
-      return (~caches_.plugins() & ~skips & MaskOf(hook)) != 0;
-    };
+    return
+        [&, skips](const auto& hook) { return (~caches_.plugins() & ~skips & MaskOf(hook)) != 0; };
   };
   return absl::c_any_of(framework.plugins().filter, takes_part(state.skips().filter)) ||
          absl::c_any_of(framework.plugins().score, takes_part(state.skips().score));
