@@ -63,6 +63,18 @@ PluginMask PodSigner::SignForNodes(const PodInfo& pod, bool spec_only,
   return signed_by;
 }
 
+void PodSigner::SignBy(PluginMask plugins, const PodInfo& pod, PodSignature& signature) const {
+  for (const Signer& hook : plugins_.signers) {
+    if ((plugins & MaskOf(hook)) == 0) continue;
+    plugin_signature_.clear();
+    // It has signed before; one that does not any more signs for a pod like no other.
+    const Status status = plugins_.calls.Guarded(
+        kSignPod, hook.name, [&] { return hook.plugin->SignPod(pod, plugin_signature_); });
+    signature.Add(plugin_signature_.bytes());
+    if (!status.ok()) signature.Add(pod.uid());
+  }
+}
+
 Aspects PodSigner::DependenciesOf(PluginMask plugins) const {
   Aspects aspects = Aspect::kNothing;
   for (const Signer& hook : plugins_.signers) {

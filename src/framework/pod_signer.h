@@ -31,6 +31,9 @@ class PodSigner {
     return SignForNodes(pod, false, signature);
   }
 
+  // Appends the signatures of `plugins`, which are some of those that signed for nodes.
+  void SignBy(PluginMask plugins, const PodInfo& pod, PodSignature& signature) const;
+
   // What the verdicts and scores of `plugins` depend on.
   Aspects DependenciesOf(PluginMask plugins) const;
   // For the Filter plugin of that index in ProfilePlugins::filter.

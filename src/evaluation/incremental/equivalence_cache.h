@@ -3,8 +3,8 @@
 #ifndef BERTH_SRC_EVALUATION_INCREMENTAL_EQUIVALENCE_CACHE_H_
 #define BERTH_SRC_EVALUATION_INCREMENTAL_EQUIVALENCE_CACHE_H_
 
+#include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <list>
 #include <memory>
 #include <string>
@@ -40,6 +40,8 @@ class ClassKey {
 template <class T>
 class EquivalenceCache {
  public:
+  static constexpr uint64_t kAnyGap = uint64_t{1} << 40;
+
   bool empty() const { return entries_.empty(); }
 
   // The version of the node table at the uses that follow.
@@ -54,41 +56,55 @@ class EquivalenceCache {
       if (it == by_hash_.end() || !it->second->Is(key)) return nullptr;
       entries_.splice(entries_.begin(), entries_, it->second);
     }
-    entries_.front().last_use = uses_;
-    behind_ = version_ - std::exchange(entries_.front().version, version_);
-    return entries_.front().value.get();
+    Entry& entry = entries_.front();
+    entry.last_use = uses_;
+    behind_ = version_ - std::exchange(entry.version, version_);
+    entry.gap = MeanWith(entry.gap, behind_ * entry.weight);
+    return entry.value.get();
   }
-  // For the class that Find() found: how many rows changed since its use before that.
+  // For the class that Find() found: how many rows changed since its use before that, and between
+  // two of its uses lately, on average, times its weight.
   uint64_t behind() const { return behind_; }
+  uint64_t gap() const { return entries_.front().gap; }
+  // From now on a changed row costs the class as much as `weight` rows cost others. After Find() or
+  // Add() for it.
+  void SetWeight(const ClassKey& key, uint64_t weight) {
+    if (!entries_.empty() && entries_.front().Is(key)) {
+      entries_.front().weight = weight;
+    } else if (const auto it = seen_.find(key.hash()); it != seen_.end()) {
+      it->second.weight = weight;
+    }
+  }
 
   // Keeps make() for a class of which nothing is kept, if that pays; null if it does not. It pays
-  // - if the class came back: at most `max_behind` rows changed since it came last (SetVersion()
-  //   counts them; without it none did);
-  // - several times in a row, if more than a few rows changed;
+  // - if the class came back: few rows changed since it came last (SetVersion() counts them;
+  //   without it none did), or between two of its pods at most `max_gap` on average;
   // - with another pod, if `pod_hash` is not 0: one pod that is tried again does not count;
   // - and if there are fewer than `most` classes, or one of them was not used since. So if too many
   //   classes alternate, some of them stay.
   template <class Make>
   T* Add(const ClassKey& key, size_t most, Make make, size_t pod_hash = 0,
-         uint64_t max_behind = std::numeric_limits<uint64_t>::max()) {
+         uint64_t max_gap = kAnyGap) {
     ++uses_;
     while (entries_.size() > most) DropOldest();  // it was more when there were fewer nodes
     if (seen_.size() >= kMaxSeen) seen_.clear();
-    const auto [seen, is_new] = seen_.try_emplace(key.hash(), Seen{uses_, version_, pod_hash, 0});
-    const uint64_t before = std::exchange(seen->second.use, uses_);
-    const uint64_t behind = version_ - std::exchange(seen->second.version, version_);
-    const bool same_pod = pod_hash != 0 && seen->second.pod_hash == pod_hash;
-    int& returns = seen->second.returns;
-    returns = is_new || same_pod || behind > max_behind ? 0 : returns + 1;
-    const int needed = behind <= kFewBehind ? 1 : kManyReturns;
-    if (returns < needed || by_hash_.contains(key.hash())) return nullptr;
+    const auto [it, is_new] = seen_.try_emplace(key.hash(), Seen{uses_, version_, pod_hash});
+    Seen& seen = it->second;
+    const uint64_t far = 2 * max_gap;  // as if it never came before
+    const uint64_t before = std::exchange(seen.use, uses_);
+    const uint64_t behind = version_ - std::exchange(seen.version, version_);
+    if (is_new) seen.gap = far;
+    if (is_new || (pod_hash != 0 && seen.pod_hash == pod_hash)) return nullptr;
+    seen.gap = MeanWith(seen.gap, std::min(behind * seen.weight, far));
+    const bool pays = behind <= kFewBehind || seen.gap <= max_gap;
+    if (!pays || by_hash_.contains(key.hash())) return nullptr;
     while (entries_.size() >= most) {
       if (entries_.back().last_use > before) return nullptr;
       DropOldest();
     }
-    seen_.erase(seen);
-    entries_.push_front(
-        {std::string(key.signature()), key.owner(), key.hash(), make(), uses_, version_});
+    entries_.push_front({std::string(key.signature()), key.owner(), key.hash(), make(), uses_,
+                         version_, seen.gap, seen.weight});
+    seen_.erase(it);
     by_hash_.emplace(key.hash(), entries_.begin());
     return entries_.front().value.get();
   }
@@ -105,6 +121,9 @@ class EquivalenceCache {
   }
 
  private:
+  // The latest count for most.
+  static uint64_t MeanWith(uint64_t mean, uint64_t gap) { return (7 * mean + gap) / 8; }
+
   void DropOldest() {
     by_hash_.erase(entries_.back().hash);
     entries_.pop_back();
@@ -113,14 +132,14 @@ class EquivalenceCache {
   static constexpr size_t kMaxSeen = 65536;
   // Pods that come one after the other, as those of a group, will be followed by more of them.
   static constexpr uint64_t kFewBehind = 16;
-  static constexpr int kManyReturns = 4;
   struct Entry {
     std::string signature;
     const void* owner;
     size_t hash;
     std::unique_ptr<T> value;
     uint64_t last_use;
-    uint64_t version;  // at that use
+    uint64_t version;      // at that use
+    uint64_t gap, weight;  // see gap() and SetWeight()
 
     bool Is(const ClassKey& key) const {
       return owner == key.owner() && signature == key.signature();
@@ -132,11 +151,11 @@ class EquivalenceCache {
   std::list<Entry> entries_;  // the last one used first
   // Only one of two classes with one hash is kept.
   absl::flat_hash_map<size_t, typename std::list<Entry>::iterator> by_hash_;
-  // When classes came last, for whom first, and how often they came back in a row, by hash.
+  // When classes came last, for whom first, and how often they come, by hash.
   struct Seen {
     uint64_t use, version;
     size_t pod_hash;
-    int returns;
+    uint64_t gap = 0, weight = 1;
   };
   absl::flat_hash_map<size_t, Seen> seen_;
 };

@@ -51,18 +51,21 @@ void EvaluationCaches::SelectClass(const EvaluationRequest& request) {
 }
 
 ScoreCache* EvaluationCaches::Scores(int rows, bool add) {
-  const uint64_t max_behind = ScoreCache::MaxChangedRows(rows);
+  // So many changed rows take as long as a pod that is scored first.
+  const uint64_t max_gap = 16 + static_cast<uint64_t>(rows) / 128;
   if (ScoreCache* const scores = scores_.Find(key_); scores != nullptr) {
-    if (scores_.behind() <= max_behind) return scores;
-    // To evaluate all rows again costs as much as to make another.
-    if (scores_.behind() > 4 * max_behind) scores_.Forget(key_);
-    return nullptr;
+    // To make it anew costs as much as ten such pods.
+    if (scores_.gap() > 3 * max_gap) {
+      scores_.Forget(key_);
+      return nullptr;
+    }
+    return scores_.behind() <= ScoreCache::MaxChangedRows(rows) ? scores : nullptr;
   }
   if (!add) return nullptr;
   return scores_.Add(
       key_, MostEntries(kMaxScoresRows, rows),
       [&] { return std::make_unique<ScoreCache>(*framework_, pod_, plugins_, 0, scores_scratch_); },
-      0, max_behind);
+      0, max_gap);
 }
 
 ScoreCache* EvaluationCaches::ScoresBySpec() {

@@ -23,9 +23,12 @@ class EvaluationCaches {
   PluginMask plugins() const { return plugins_; }
 
   // The class's scores of `rows` nodes. Null if they are not kept; if `add`, they are from now on,
-  // but only for a class that comes back: else it would not pay. Null too if so many rows changed
-  // since the last pod of the class that all would be evaluated again.
+  // but only for a class that keeps coming back: else it would not pay. Null too if so many rows
+  // changed since the last pod of the class that all would be evaluated again.
   ScoreCache* Scores(int rows, bool add);
+  // Whether plugins that are not in the cache filter or score pods of the class: then a row that
+  // changed costs twice as much.
+  void SetOthersTakePart(bool others) { scores_.SetWeight(key_, others ? 2 : 1); }
   // The same for pods of one spec, with the verdicts of filters that depend on cluster objects.
   // Null if they are not kept.
   ScoreCache* ScoresBySpec();

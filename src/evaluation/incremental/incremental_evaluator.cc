@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "absl/algorithm/container.h"
+
 namespace berth {
 
 using Outcome = RejectionCache::Outcome;
@@ -23,6 +25,7 @@ std::optional<Evaluation> IncrementalEvaluator::Recall(const EvaluationRequest& 
   Evaluation placement;
   if (best_node_.Find(request, own, *scores, placement)) {
     if (was_rejected) caches_.SetPlaced();
+    caches_.SetOthersTakePart(OthersTakePart(request.framework, own));
     ++recalled_;
     request.state = std::move(own);
     return placement;
@@ -48,6 +51,7 @@ Evaluation IncrementalEvaluator::Evaluate(const EvaluationRequest& request,
         if (EvaluateFewRows(request, evaluation)) return evaluation;
       } else if (score_first_search_.Find(request, caches_.plugins(), evaluation)) {
         ++scored_first_;
+        caches_.SetOthersTakePart(OthersTakePart(request.framework, request.state));
         return evaluation;
       } else {
         rejections = score_first_search_.rejections();
@@ -82,6 +86,17 @@ bool IncrementalEvaluator::EvaluateFewRows(const EvaluationRequest& request,
   if (!evaluation.status.ok() || evaluation.best < 0) return false;
   ++of_few_rows_;
   return true;
+}
+
+// Whether plugins that are not in the score cache filter or score the pod.
+bool IncrementalEvaluator::OthersTakePart(const Framework& framework,
+                                          const CycleState& state) const {
+  const auto takes_part = [&](PluginMask skips) {
+    return
+        [&, skips](const auto& hook) { return (~caches_.plugins() & ~skips & MaskOf(hook)) != 0; };
+  };
+  return absl::c_any_of(framework.plugins().filter, takes_part(state.skips().filter)) ||
+         absl::c_any_of(framework.plugins().score, takes_part(state.skips().score));
 }
 
 bool IncrementalEvaluator::EvaluatesEveryNode(const EvaluationRequest& request) const {

@@ -50,7 +50,7 @@ bool ScoreFirstSearch::Find(const EvaluationRequest& request, PluginMask node_pl
   }
   verdicts_.Reset(request.nodes.size());
   if ((filters_first && !SomeIsFeasible(request)) || !PreScore(request, node_plugins) ||
-      !ScoreAll(request)) {
+      !ScoreAll(request, node_plugins)) {
     return false;
   }
   const NodeRow best = FindBest(request);
@@ -135,12 +135,12 @@ bool ScoreFirstSearch::FindFeasibleByDomain(const EvaluationRequest& request,
 }
 
 // False if a plugin fails, or the points of feasible nodes are not known.
-bool ScoreFirstSearch::ScoreAll(const EvaluationRequest& request) {
+bool ScoreFirstSearch::ScoreAll(const EvaluationRequest& request, PluginMask node_plugins) {
   const ScoreRunner& runner = request.framework.scores();
-  totals_.assign(rows_.size(), 0);
+  const PluginMask added = shared_scores_.Find(request, node_plugins, totals_);
   scores_.assign(rows_.size(), 0);
   for (const Hook<ScorePlugin>& hook : request.framework.plugins().score) {
-    if ((request.state.skips().score & MaskOf(hook)) != 0) continue;
+    if (((request.state.skips().score | added) & MaskOf(hook)) != 0) continue;
     std::optional<int64_t> of_all =
         runner.UniformScore(hook, request.state, *request.pod, request.nodes);
     if (!of_all.has_value()) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "berth/columns/node_verdicts.h"
+#include "evaluation/incremental/shared_scores.h"
 #include "evaluation/node_evaluator.h"
 
 namespace berth {
@@ -39,7 +40,7 @@ class ScoreFirstSearch {
   bool PreScore(const EvaluationRequest& request, PluginMask node_plugins);
   bool SetFeasible(const EvaluationRequest& request);
   bool FindFeasibleByDomain(const EvaluationRequest& request, const LabelColumn& column);
-  bool ScoreAll(const EvaluationRequest& request);
+  bool ScoreAll(const EvaluationRequest& request, PluginMask node_plugins);
   bool ReplaceInfeasible(const EvaluationRequest& request, std::optional<int64_t>& of_all);
   bool SomeIsFeasibleWith(const EvaluationRequest& request, int64_t score);
   bool IsUnknown(NodeRow row) const {
@@ -54,12 +55,13 @@ class ScoreFirstSearch {
 
   std::vector<NodeRow> rows_;             // all
   std::vector<int64_t> scores_, totals_;  // by row
-  std::vector<int64_t> maxima_;           // of totals_, some rows each
-  NodeVerdicts verdicts_;                 // of this search, on rows that were filtered
-  bool failed_ = false;                   // a filter, in this search
-  bool none_is_feasible_ = false;         // found by this search
-  std::vector<NodeRow> block_;            // to be filtered at once
-  std::vector<NodeRow> unfiltered_;       // of block_
+  SharedScores shared_scores_;
+  std::vector<int64_t> maxima_;      // of totals_, some rows each
+  NodeVerdicts verdicts_;            // of this search, on rows that were filtered
+  bool failed_ = false;              // a filter, in this search
+  bool none_is_feasible_ = false;    // found by this search
+  std::vector<NodeRow> block_;       // to be filtered at once
+  std::vector<NodeRow> unfiltered_;  // of block_
   std::vector<DomainSum> sums_;
   std::vector<NodeRow> feasible_;  // at least one in each domain that has any
 };

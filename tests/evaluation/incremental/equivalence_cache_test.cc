@@ -3,7 +3,6 @@
 #include "evaluation/incremental/equivalence_cache.h"
 
 #include <cstdint>
-#include <initializer_list>
 #include <memory>
 #include <string>
 
@@ -51,42 +50,65 @@ TEST(EquivalenceCache, AClassUsedByOnePodOnlyIsNotCached) {
   EXPECT_TRUE(add(8));
 }
 
-// Whether the class is cached after pods between which so many rows changed.
-bool IsCachedAfter(std::initializer_list<uint64_t> behind) {
-  constexpr uint64_t kMostBehind = 300;
-  EquivalenceCache<int> memory;
-  const ClassKey key("1", nullptr);
-  const auto add = [&] {
-    return memory.Add(
-               key, kRoom, [] { return std::make_unique<int>(0); }, 0, kMostBehind) != nullptr;
-  };
-  uint64_t version = 1;
-  memory.SetVersion(version);
-  bool cached = add();
-  for (const uint64_t rows : behind) {
-    EXPECT_FALSE(cached);
-    memory.SetVersion(version += rows);
-    cached = add();
+constexpr uint64_t kMaxGap = 50;
+
+// A class of which a pod comes whenever so many rows changed.
+class ComingBack {
+ public:
+  explicit ComingBack(uint64_t weight = 1) : weight_(weight) {}
+
+  // After how many more pods it is cached; 0 if it is not after a hundred.
+  int PodsUntilCached(uint64_t rows) {
+    for (int pods = 1; pods <= 100; ++pods) {
+      memory_.SetVersion(version_ += rows);
+      if (memory_.Add(
+              key_, kRoom, [] { return std::make_unique<int>(0); }, 0, kMaxGap) != nullptr) {
+        return pods;
+      }
+      memory_.SetWeight(key_, weight_);
+    }
+    return 0;
   }
-  return cached;
-}
+  // How many rows changed between two pods, on average, after so many more of them.
+  uint64_t GapAfter(int pods, uint64_t rows) {
+    for (int i = 0; i < pods; ++i) {
+      memory_.SetVersion(version_ += rows);
+      EXPECT_NE(memory_.Find(key_), nullptr);
+    }
+    return memory_.gap();
+  }
+
+ private:
+  const ClassKey key_{"1", nullptr};
+  EquivalenceCache<int> memory_;
+  const uint64_t weight_;
+  uint64_t version_ = 1;
+};
 
 TEST(EquivalenceCache, PodsThatFollowOneAnotherAreCachedAtOnce) {
-  EXPECT_TRUE(IsCachedAfter({1}));
-  EXPECT_TRUE(IsCachedAfter({16}));
+  EXPECT_EQ(ComingBack().PodsUntilCached(1), 2);
+  EXPECT_EQ(ComingBack().PodsUntilCached(16), 2);
 }
 
-TEST(EquivalenceCache, PodsThatAreFarApartAreCachedWhenTheyKeepComing) {
-  EXPECT_FALSE(IsCachedAfter({17}));
-  EXPECT_FALSE(IsCachedAfter({200, 200, 200}));
-  EXPECT_TRUE(IsCachedAfter({200, 200, 200, 200}));
-  EXPECT_TRUE(IsCachedAfter({200, 1}));
+TEST(EquivalenceCache, PodsThatAreFarApartAreCachedWhenTheyComeOftenEnough) {
+  EXPECT_GT(ComingBack().PodsUntilCached(17), 5);
+  EXPECT_GT(ComingBack().PodsUntilCached(40), 5);
+  EXPECT_EQ(ComingBack().PodsUntilCached(51), 0);
+  EXPECT_EQ(ComingBack(2).PodsUntilCached(40), 0) << "each row counts twice";
+  EXPECT_GT(ComingBack(2).PodsUntilCached(20), 5);
 }
 
-TEST(EquivalenceCache, PodsBetweenWhichMostChangedAreNotCounted) {
-  EXPECT_FALSE(IsCachedAfter({200, 200, 200, 301}));
-  EXPECT_FALSE(IsCachedAfter({301, 200, 200, 200}));
-  EXPECT_TRUE(IsCachedAfter({301, 200, 200, 200, 200}));
+TEST(EquivalenceCache, ALongAbsenceIsForgivenSoon) {
+  ComingBack pods;
+  EXPECT_EQ(pods.PodsUntilCached(1000000), 0);
+  EXPECT_GT(pods.PodsUntilCached(20), 5);
+}
+
+TEST(EquivalenceCache, SaysHowFarApartPodsAre) {
+  ComingBack pods;
+  EXPECT_GT(pods.PodsUntilCached(20), 5);
+  EXPECT_LE(pods.GapAfter(20, 20), kMaxGap / 2);
+  EXPECT_GT(pods.GapAfter(20, 200), 3 * kMaxGap);
 }
 
 TEST(EquivalenceCache, OfAlternatingClassesSomeStayCached) {
