@@ -102,6 +102,11 @@ PendingPod* EntryIndex::FindMember(QueueEntry& entry, UidRef pod) const {
   return place.list == nullptr ? nullptr : &*place.at;
 }
 
+const PendingPod* EntryIndex::FindTriable(const QueueEntry& entry, UidRef pod) const {
+  const MemberPlace place = PlaceOf(const_cast<QueueEntry&>(entry), pod);
+  return place.list == &entry.members ? &*place.at : nullptr;
+}
+
 void EntryIndex::RemoveMember(QueueEntry& entry, UidRef pod) {
   const MemberPlace place = PlaceOf(entry, pod);
   if (place.list == nullptr) return;

@@ -48,6 +48,8 @@ class EntryIndex {
   void List(QueueEntry& entry, const IdentityPtr& pod, uint64_t arrival);
   // Its member, gated or not, or null.
   PendingPod* FindMember(QueueEntry& entry, UidRef pod) const;
+  // The same among those that may be tried.
+  const PendingPod* FindTriable(const QueueEntry& entry, UidRef pod) const;
   void RemoveMember(QueueEntry& entry, UidRef pod);
   // Takes out the members that an update in flight made members of another entry.
   std::vector<PendingPod> TakeStrayMembers(QueueEntry& entry);

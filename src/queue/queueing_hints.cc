@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "absl/types/span.h"
 #include "queue/pod_update_events.h"
 
 namespace berth {
@@ -21,15 +22,18 @@ RequeueStrategy QueueingHints::WorthRequeuing(const QueueEntry& entry, const Clu
         change.new_pod != nullptr || change.new_node != nullptr || change.new_object != nullptr;
     return about_one && !about_member ? RequeueStrategy::kSkip : RequeueStrategy::kAfterBackoff;
   }
-  const bool any_marked = std::any_of(entry.members.begin(), entry.members.end(),
-                                      [](const PendingPod& member) { return member.rejected; });
+  const auto is_marked = [](const PendingPod& member) { return member.rejected; };
+  absl::Span<const PendingPod> asked = entry.members;
+  if (about_member) {
+    const PendingPod* const own = entries_.FindTriable(entry, *change.new_pod->identity());
+    asked = absl::MakeConstSpan(own, own == nullptr ? 0 : 1);
+  }
+  const bool all = about_member || std::none_of(asked.begin(), asked.end(), is_marked);
   const auto wants = [&](Symbol plugin) {
     const PluginSlot slot = table_.FindSlot(entry.profile, plugin);
     if (!table_.IsInterested(slot, event)) return false;
-    return std::any_of(entry.members.begin(), entry.members.end(), [&](const PendingPod& member) {
-      const bool asked = about_member ? member.pod->uid() == change.new_pod->uid()
-                                      : member.rejected || !any_marked;
-      return asked && table_.Hint(slot, event, change, *member.pod);
+    return std::any_of(asked.begin(), asked.end(), [&](const PendingPod& member) {
+      return (all || member.rejected) && table_.Hint(slot, event, change, *member.pod);
     });
   };
   if (std::any_of(entry.pending_plugins.begin(), entry.pending_plugins.end(), wants)) {
