@@ -55,13 +55,31 @@ absl::StatusOr<QueueingHint> BoundsChanged(const PodInfo&, const ObjectChange& c
 }
 
 // Nor what one writes into the status of a ClusterQuota.
-absl::StatusOr<QueueingHint> ClusterQuotaChanged(const PodInfo&, const ObjectChange& change) {
-  if (change.old_object == nullptr || change.new_object == nullptr) return QueueingHint::kQueue;
+bool SpecChanged(const ObjectChange& change) {
   const auto& before = change.old_object->As<api::ClusterQuota>();
   const auto& after = change.new_object->As<api::ClusterQuota>();
-  return google::protobuf::util::MessageDifferencer::Equals(before.spec(), after.spec())
-             ? QueueingHint::kSkip
-             : QueueingHint::kQueue;
+  return !google::protobuf::util::MessageDifferencer::Equals(before.spec(), after.spec());
+}
+
+// It is asked for each class of pods that wait, and takes long: the last answer is kept, with the
+// objects that it is of.
+QueueingHintFn ClusterQuotaChanged() {
+  struct Last {
+    Object before, after;
+    bool changed = true;
+  };
+  return [last = std::optional<Last>()](
+             const PodInfo&, const ObjectChange& change) mutable -> absl::StatusOr<QueueingHint> {
+    if (change.old_object == nullptr || change.new_object == nullptr) return QueueingHint::kQueue;
+    const auto is = [](const Object& a, const Object& b) {
+      return &a.As<api::ClusterQuota>() == &b.As<api::ClusterQuota>();
+    };
+    if (!last.has_value() || !is(last->before, *change.old_object) ||
+        !is(last->after, *change.new_object)) {
+      last = Last{*change.old_object, *change.new_object, SpecChanged(change)};
+    }
+    return last->changed ? QueueingHint::kQueue : QueueingHint::kSkip;
+  };
 }
 
 // Whether the claim has devices, and had none or was not there.
@@ -526,7 +544,7 @@ std::vector<ClusterEventWithHint> CapacityScheduling::EventsToRegister() const {
   };
   return {{{EventResource::Pod(), action::kDelete | action::kUpdatePodScaleDown}, nullptr},
           {{EventResource::Of(Kind::kElasticQuota), action::kAll}, &BoundsChanged},
-          {{EventResource::Of(Kind::kClusterQuota), action::kAll}, &ClusterQuotaChanged},
+          {{EventResource::Of(Kind::kClusterQuota), action::kAll}, ClusterQuotaChanged()},
           // The cluster has more to lend.
           {{EventResource::Node(), action::kAdd | action::kUpdateNodeAllocatable},
            [this](const PodInfo&, const ObjectChange&) -> absl::StatusOr<QueueingHint> {

@@ -123,7 +123,8 @@ const FieldTable& DynamicResourcesArgs::Fields() {
                  "profiles, which share the devices.")
           .Field(
               "preemptForDevices", &DynamicResourcesArgs::preempt_for_devices,
-              "Whether pods may be evicted for the devices of their claims, also on other nodes for "
+              "Whether pods may be evicted for the devices of their claims, also on other nodes "
+              "for "
               "devices of a network. A claim that several pods share gives its devices back when "
               "all of them go. kube-scheduler never does.")
           .Field("deviceScoring", &DynamicResourcesArgs::device_scoring,

@@ -333,7 +333,7 @@ void QuotaTree::MoveNeeds(QuotaId quota, int line, __int128 more) {
 }
 
 // What each child gets of so much, in their order.
-std::vector<__int128> QuotaTree::Divide(QuotaId above, int line, __int128 total) const {
+std::vector<__int128> QuotaTree::SharesBelow(QuotaId above, int line, __int128 total) const {
   std::vector<ShareClaim> claims;
   claims.reserve(children_[above].size());
   for (const QuotaId sibling : children_[above]) {
@@ -352,14 +352,14 @@ __int128 QuotaTree::ShareOf(QuotaId quota, int line) const {
   if (quota == kCluster) return guarantee_[At(kCluster, line)];
   const QuotaId above = parents_[quota];
   const auto own = absl::c_find(children_[above], quota) - children_[above].begin();
-  return Divide(above, line, ShareOf(above, line))[own];
+  return SharesBelow(above, line, ShareOf(above, line))[own];
 }
 
 std::vector<__int128> QuotaTree::SharesOf(int line) const {
   std::vector<__int128> shares(specs_.size(), 0);
   shares[kCluster] = guarantee_[At(kCluster, line)];
   for (const QuotaId above : top_down_) {
-    const std::vector<__int128> of_children = Divide(above, line, shares[above]);
+    const std::vector<__int128> of_children = SharesBelow(above, line, shares[above]);
     for (size_t i = 0; i < of_children.size(); ++i) shares[children_[above][i]] = of_children[i];
   }
   return shares;

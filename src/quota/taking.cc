@@ -3,6 +3,7 @@
 #include "berth/quota/taking.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
@@ -60,10 +61,15 @@ std::string TakingVerdict::ToString(const QuotaTree& tree) const {
   return std::string(TakingName(taking));
 }
 
+// With one those of its siblings are known.
 __int128 TakingRule::Share(QuotaId quota, int line) const {
-  const auto [found, is_new] = shares_.try_emplace({quota, line}, 0);
-  if (is_new) found->second = tree_.ShareOf(quota, line);
-  return found->second;
+  if (const auto known = shares_.find({quota, line}); known != shares_.end()) return known->second;
+  if (quota == QuotaTree::kCluster) return shares_[{quota, line}] = tree_.ShareOf(quota, line);
+  const QuotaId above = tree_.parent(quota);
+  const std::vector<__int128> shares = tree_.SharesBelow(above, line, Share(above, line));
+  const auto& siblings = tree_.children(above);
+  for (size_t i = 0; i < shares.size(); ++i) shares_.try_emplace({siblings[i], line}, shares[i]);
+  return shares_.at({quota, line});
 }
 
 // What a quota never lends counts as used: no other quota can have it, so who uses as much beside

@@ -114,6 +114,8 @@ class QuotaTree {
   __int128 ShareOf(QuotaId quota, int line) const;
   // The shares of all quotas at once, by quota.
   std::vector<__int128> SharesOf(int line) const;
+  // Those of the children of a quota that has `total`.
+  std::vector<__int128> SharesBelow(QuotaId above, int line, __int128 total) const;
   // The largest of what it borrows with `more` of any line, in millionths of what its parent has,
   // by weight: smaller comes first. Compare with LessShare().
   struct DominantShare {
@@ -155,7 +157,6 @@ class QuotaTree {
   // below it, of no quota more than it may have, and what it never lends in any case.
   __int128 Takes(QuotaId quota, int line) const;
   void MoveNeeds(QuotaId quota, int line, __int128 more);
-  std::vector<__int128> Divide(QuotaId above, int line, __int128 total) const;
   __int128 WholeAbove(QuotaId quota, int line) const;
   int64_t HistoryOf(QuotaId quota, int line) const;
   double DecayedOf(QuotaId quota, int line) const;
