@@ -300,8 +300,10 @@ void FrameworkBuilder::WarnOfUnwrittenState(int index, absl::Span<const StateUse
   if (readers_of.empty()) return;
   std::vector<std::string> lacks;
   for (const auto& [writer, readers] : readers_of) {
-    lacks.push_back(absl::StrCat("at ", absl::StrJoin(readers, " and "), " but not at ",
-                                 ExtensionPointField(writer)));
+    const absl::Span<const absl::string_view> but_the_last(readers.data(), readers.size() - 1);
+    lacks.push_back(absl::StrCat("at ", absl::StrJoin(but_the_last, ", "),
+                                 but_the_last.empty() ? "" : " and ", readers.back(),
+                                 " but not at ", ExtensionPointField(writer)));
   }
   problems_.AddWarning(
       WhereOmitted(index, readers_of.begin()->first), profile_.Title(),

@@ -60,8 +60,8 @@ MAY_INCLUDE = {
                             "search/"],
     "src/cluster/": FRONT_DOOR
     + ["api/prefetch.h", "framework/", "berth/in_memory_cluster.h", "berth/cluster_faults.h", "table/label_index.h"],
-    "src/kubernetes/": FRONT_DOOR + ["api/input_file.h", "api/json.h", "api/object_meta.h", "berth/kubernetes_cluster.h"],
-    "src/extender/": FRONT_DOOR + ["api/json.h", "berth/http_extender.h", "kubernetes/"],
+    "src/kubernetes/": FRONT_DOOR + ["api/input_file.h", "api/json.h", "api/message_json.h", "api/object_meta.h", "berth/kubernetes_cluster.h"],
+    "src/extender/": FRONT_DOOR + ["api/json.h", "api/message_json.h", "berth/http_extender.h", "kubernetes/"],
     "src/process/": FRONT_DOOR + ["api/input_file.h", "api/json.h", "berth/kubernetes_cluster.h", "berth/http_extender.h", "kubernetes/", "metrics/", "config/configuration_file.h"],
     "src/remote/wire/": API,
     "src/remote/": PUBLIC + ["berth/remote_plugins.h", "berth/executor.h", "remote/"],
