@@ -352,5 +352,20 @@ TEST(ReadManifestsTest, ConformanceClusters) {
   EXPECT_GT(cases, 0);
 }
 
+TEST(Problems, ListTheFirstThousandOfASortAndCountTheRest) {
+  Problems problems;
+  for (int i = 0; i < 1500; ++i) problems.AddError({}, "", absl::StrCat("e", i));
+  problems.AddWarning({}, "", "w");
+  Problems more;
+  for (int i = 0; i < 1200; ++i) more.AddWarning({}, "", "x");
+  problems.Append(std::move(more));
+  EXPECT_EQ(problems.errors(), 1500);
+  EXPECT_EQ(problems.warnings(), 1201);
+  EXPECT_EQ(problems.size(), 2000u);
+  EXPECT_EQ(problems.unlisted(), 701);
+  EXPECT_THAT(problems.ToString(), ::testing::StartsWith("error: e0\nerror: e1\n"));
+  EXPECT_THAT(problems.ToString(), ::testing::EndsWith("warning: x\nand 701 more\n"));
+}
+
 }  // namespace
 }  // namespace berth

