@@ -29,7 +29,7 @@ using testing::ObjectsFromYaml;
 using testing::PodBuilder;
 
 #ifdef NDEBUG
-constexpr uint64_t kClusters = 200;
+constexpr uint64_t kClusters = 1000;
 #else
 constexpr uint64_t kClusters = 20;
 #endif
