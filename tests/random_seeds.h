@@ -9,9 +9,13 @@
 
 namespace berth::testing {
 
+// BERTH_SEED=N repeats the one that a failure named.
+inline bool IsOneSeed() { return std::getenv("BERTH_SEED") != nullptr; }
+
 // So many in a row. BERTH_TEST_SEED is where they begin, for a run with others than those that the
 // test has by itself.
 inline std::vector<int> Seeds(int count, int first = 0) {
+  if (IsOneSeed()) return {std::atoi(std::getenv("BERTH_SEED"))};
   if (const char* const text = std::getenv("BERTH_TEST_SEED")) first = std::atoi(text);
   std::vector<int> seeds(count);
   std::iota(seeds.begin(), seeds.end(), first);

@@ -83,27 +83,20 @@ MaybeCall ByListsAndSets(const Expr& call, absl::string_view overload, const Cal
   return std::nullopt;
 }
 
+// The size of text.replace(old, by): how often `old` is in it at most and at least, and what stays
+// of the text beside.
 CallEstimate Replace(const SizeRange& text, const SizeRange& old, const SizeRange& by) {
-  const auto ceil = [](uint64_t a, uint64_t b) {
-    return Scale(1, static_cast<double>(a) / static_cast<double>(b));
+  struct Bound {
+    uint64_t count = 0, kept = 0;
   };
-  SizeRange count{0, 0}, kept{0, 0};
-  if (old.min == 0) {
-    count.max = AddCost(text.max, 1);
-    kept.max = text.max;
-  } else if (by.max <= old.min) {
-    kept.max = text.max;
-  } else {
-    count.max = ceil(text.max, old.min);
-  }
-  if (old.max == 0) {
-    count.min = AddCost(text.min, 1);
-    kept.min = text.min;
-  } else if (old.max <= by.min) {
-    kept.min = text.min;
-  } else {
-    count.min = ceil(text.min, old.max);
-  }
+  const auto bound = [](uint64_t size, uint64_t of_old, bool keeps) -> Bound {
+    if (of_old == 0) return {AddCost(size, 1), size};
+    if (keeps) return {0, size};
+    return {Scale(1, static_cast<double>(size) / static_cast<double>(of_old)), 0};
+  };
+  const Bound most = bound(text.max, old.min, by.max <= old.min);
+  const Bound least = bound(text.min, old.max, old.max <= by.min);
+  const SizeRange count{least.count, most.count}, kept{least.kept, most.kept};
   return {Traverse(text, 2), Add(Multiply(count, by), kept)};
 }
 

@@ -10,6 +10,7 @@
 #include "engine/cluster_state.h"
 #include "engine/framework_set.h"
 #include "engine/random_sequence.h"
+#include "evaluation/node_evaluator.h"
 #include "tests/engine/gang_cluster.h"
 
 namespace berth {
@@ -35,6 +36,14 @@ class OneProfile {
   // Returns the pod if it is one.
   std::shared_ptr<const PodInfo> Set(const Object& object) {
     return cluster_.Apply({WatchEvent::Type::kSet, object}).change.new_pod;
+  }
+  // For the cluster as it is now; `state` and `pod` outlive it.
+  EvaluationRequest Request(CycleState& state, const std::shared_ptr<const PodInfo>& pod) {
+    return {.framework = framework(),
+            .state = state,
+            .pod = pod,
+            .nodes = nodes(),
+            .nominator = cluster_.nominations()};
   }
   void Delete(const Object& object) { cluster_.Apply({WatchEvent::Type::kDeleted, object}); }
 

@@ -4,7 +4,6 @@
 // can be freed for it; who is evicted uses one claim, all of its users go, and that pod has a node
 // then; where evictions on one node do not do, no other claim costs less.
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <random>
@@ -13,12 +12,12 @@
 #include <tuple>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/pod_status.h"
 #include "berth/api/resource_v1.pb.h"
 #include "tests/engine/gang_cluster.h"
+#include "tests/random_seeds.h"
 
 namespace berth {
 namespace {
@@ -27,12 +26,6 @@ using testing::MakeNode;
 using testing::MakePod;
 using testing::ObjectsFromYaml;
 using testing::PodBuilder;
-
-#ifdef NDEBUG
-constexpr uint64_t kClusters = 1000;
-#else
-constexpr uint64_t kClusters = 20;
-#endif
 
 constexpr int kNodes = 3;
 
@@ -236,15 +229,9 @@ class NetworkCluster {
   int next_ = 0, evictions_ = 0, of_several_nodes_ = 0;
 };
 
-uint64_t FirstSeed() {
-  uint64_t seed = 0;
-  const char* const given = std::getenv("BERTH_SEED");
-  return given != nullptr && absl::SimpleAtoi(given, &seed) ? seed : 0;
-}
-
 TEST(RandomNetworkClaimsTest, AllUsersOfTheCheapestClaimGoOrNobody) {
   int evictions = 0, of_several_nodes = 0;
-  for (uint64_t seed = FirstSeed(); seed < FirstSeed() + kClusters; ++seed) {
+  for (const int seed : testing::Seeds(200)) {
     SCOPED_TRACE(absl::StrCat("seed ", seed, ": BERTH_SEED=", seed));
     NetworkCluster cluster(seed, /*incremental=*/true);
     cluster.Run(30);
@@ -256,9 +243,9 @@ TEST(RandomNetworkClaimsTest, AllUsersOfTheCheapestClaimGoOrNobody) {
     plain.Run(30);
     ASSERT_EQ(cluster.bindings(), plain.bindings());
   }
-  if (std::getenv("BERTH_SEED") != nullptr) return;
-  EXPECT_GT(evictions, 50);
-  EXPECT_GT(of_several_nodes, 0);
+  if (testing::IsOneSeed()) return;
+  EXPECT_GT(evictions, 100);
+  EXPECT_GT(of_several_nodes, 5);
 }
 
 }  // namespace

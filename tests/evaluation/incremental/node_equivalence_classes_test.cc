@@ -3,7 +3,6 @@
 // classes change no decision.
 #include "evaluation/incremental/node_equivalence_classes.h"
 
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,7 +10,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/builtin_plugins.h"
@@ -25,6 +23,7 @@
 #include "berth/incremental/domain_scorer.h"
 #include "tests/engine/empty_simulation.h"
 #include "tests/plugins/random_cluster.h"
+#include "tests/random_seeds.h"
 
 namespace berth {
 namespace {
@@ -207,13 +206,8 @@ class History {
 
 // BERTH_SEED=N repeats one history.
 TEST(NodeEquivalenceClasses, ChangeNoDecision) {
-  uint64_t first = 1, last = 100;
-  if (const char* text = std::getenv("BERTH_SEED"); text != nullptr) {
-    ASSERT_TRUE(absl::SimpleAtoi(text, &first));
-    last = first;
-  }
   int64_t cycles = 0, incremental_cycles = 0;
-  for (uint64_t seed = first; seed <= last; ++seed) {
+  for (const int seed : testing::Seeds(100, 1)) {
     SCOPED_TRACE(absl::StrCat("BERTH_SEED=", seed));
     const Outcome with = History(seed, true).Play(50);
     const Outcome without = History(seed, false).Play(50);
@@ -223,7 +217,7 @@ TEST(NodeEquivalenceClasses, ChangeNoDecision) {
     incremental_cycles += with.incremental_cycles;
     if (::testing::Test::HasFailure()) return;
   }
-  if (first == last) return;
+  if (testing::IsOneSeed()) return;
   EXPECT_GT(incremental_cycles * 10, cycles * 9) << "hardly any cycle was incremental";
 }
 

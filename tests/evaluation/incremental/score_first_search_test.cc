@@ -4,16 +4,15 @@
 #include "evaluation/incremental/score_first_search.h"
 
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <string>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "evaluation/full_evaluator.h"
 #include "gtest/gtest.h"
 #include "tests/evaluation/one_profile.h"
 #include "tests/plugins/random_cluster.h"
+#include "tests/random_seeds.h"
 
 namespace berth {
 namespace {
@@ -38,11 +37,7 @@ class ScoreFirstSearchTest : public ::testing::Test {
     PodBuilder named = builder;
     const std::shared_ptr<const PodInfo> pod = world_.Set(named.Name("p").Object());
     CycleState state;
-    const EvaluationRequest request = {.framework = world_.framework(),
-                                       .state = state,
-                                       .pod = pod,
-                                       .nodes = world_.nodes(),
-                                       .nominator = world_.cluster().nominations()};
+    const EvaluationRequest request = world_.Request(state, pod);
     EXPECT_TRUE(request.framework.filters().RunPreFilter(state, *pod, request.nodes).status.ok());
     PodSignature signature;
     const PluginMask node_plugins = request.framework.signer().SignForNodes(*pod, signature);
@@ -92,13 +87,8 @@ TEST_F(ScoreFirstSearchTest, NothingIsFoundIfNoNodeIsFeasible) {
 
 // BERTH_SEED=N repeats one cluster.
 TEST(ScoreFirstSearch, FindsWhatTheFullEvaluatorFinds) {
-  uint64_t first = 1, count = 40;
-  if (const char* text = std::getenv("BERTH_SEED"); text != nullptr) {
-    ASSERT_TRUE(absl::SimpleAtoi(text, &first));
-    count = 1;
-  }
   int asked = 0, found = 0;
-  for (uint64_t seed = first; seed < first + count; ++seed) {
+  for (const int seed : testing::Seeds(40, 1)) {
     SCOPED_TRACE(absl::StrCat("BERTH_SEED=", seed));
     testing::Random random(seed);
     testing::RandomCluster cluster = MakeRandomCluster(random, 40 + random.Below(400));
@@ -115,11 +105,7 @@ TEST(ScoreFirstSearch, FindsWhatTheFullEvaluatorFinds) {
       const std::shared_ptr<const PodInfo> pod =
           world.Set(builder.NodeName("").NominatedNodeName("").Object());
       CycleState state;
-      const EvaluationRequest request = {.framework = world.framework(),
-                                         .state = state,
-                                         .pod = pod,
-                                         .nodes = world.nodes(),
-                                         .nominator = world.cluster().nominations()};
+      const EvaluationRequest request = world.Request(state, pod);
       const PreFilterOutcome pre_filter =
           request.framework.filters().RunPreFilter(state, *pod, request.nodes);
       if (!pre_filter.status.ok() || !pre_filter.is_everywhere()) continue;
@@ -134,7 +120,7 @@ TEST(ScoreFirstSearch, FindsWhatTheFullEvaluatorFinds) {
       ASSERT_EQ(scored_first.best, full.best) << "pod " << i;
     }
   }
-  if (count == 1) return;
+  if (testing::IsOneSeed()) return;
   EXPECT_GT(found * 4, asked) << "hardly any node was found";
 }
 

@@ -3,17 +3,16 @@
 #include "evaluation/incremental/shared_scores.h"
 
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "tests/evaluation/one_profile.h"
 #include "tests/plugins/random_cluster.h"
+#include "tests/random_seeds.h"
 
 namespace berth {
 namespace {
@@ -31,11 +30,7 @@ class SharedScoresTest : public ::testing::Test {
     PodBuilder named = builder;
     const std::shared_ptr<const PodInfo> pod = world_.Set(named.Name("p").Object());
     CycleState state;
-    const EvaluationRequest request = {.framework = world_.framework(),
-                                       .state = state,
-                                       .pod = pod,
-                                       .nodes = world_.nodes(),
-                                       .nominator = world_.cluster().nominations()};
+    const EvaluationRequest request = world_.Request(state, pod);
     PodSignature signature;
     const PluginMask signed_by = request.framework.signer().SignForNodes(*pod, signature);
     const ScoreRunner& runner = request.framework.scores();
@@ -106,13 +101,8 @@ TEST_F(SharedScoresTest, FollowsNodesThatChangeComeAndGo) {
 
 // BERTH_SEED=N repeats one history.
 TEST_F(SharedScoresTest, RandomHistories) {
-  uint64_t first = 1, count = 20;
-  if (const char* text = std::getenv("BERTH_SEED"); text != nullptr) {
-    ASSERT_TRUE(absl::SimpleAtoi(text, &first));
-    count = 1;
-  }
   int asked = 0, shared = 0;
-  for (uint64_t seed = first; seed < first + count; ++seed) {
+  for (const int seed : testing::Seeds(20, 1)) {
     SCOPED_TRACE(absl::StrCat("BERTH_SEED=", seed));
     testing::Random random(seed);
     const testing::RandomCluster cluster = MakeRandomCluster(random, 10 + random.Below(200));
@@ -139,7 +129,7 @@ TEST_F(SharedScoresTest, RandomHistories) {
       if (HasFailure()) return;
     }
   }
-  if (count == 1) return;
+  if (testing::IsOneSeed()) return;
   EXPECT_GT(shared * 2, asked) << "hardly any scores were shared";
 }
 
