@@ -4,6 +4,7 @@
 
     guard.py [--bin FOLDER] [--update] [CASE...]
 
+FOLDER is a build folder with -DBERTH_BUILD_BENCH=ON; berth_count is built there first, so that no old one is counted.
 Instructions (callgrind's) and allocations are counted, not time, so that every machine with the same compiler and
 libraries finds the same. expected.csv has what they came to when somebody last looked; more than TOLERANCE above that
 fails. --update writes expected.csv anew: do it when something has become cheaper, or has to cost what it costs, and
@@ -110,10 +111,12 @@ def change(now, before):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="*", metavar="CASE")
-    parser.add_argument("--bin", default="build/bench", help="folder of berth_count")
+    parser.add_argument("--bin", default="build/bench", help="build folder, with BERTH_BUILD_BENCH")
     parser.add_argument("--update", action="store_true")
     parser.add_argument("--keep", metavar="FOLDER")
     args = parser.parse_args()
+    if subprocess.run(["cmake", "--build", args.bin, "--target", "berth_count"]).returncode != 0:
+        sys.exit(f"berth_count cannot be built in {args.bin}: cmake -DBERTH_BUILD_BENCH=ON {args.bin}")
     names = args.cases or list(CASES)
     unknown = [name for name in names if name not in CASES]
     if unknown:

@@ -34,6 +34,7 @@ void DryRun::SetElsewhere(std::vector<VictimUnit> units) {
 }
 
 NodeInfo* DryRun::OtherNodeOf(const PodInfo& pod) {
+  if (other_node_of_.empty()) return nullptr;
   const auto found = other_node_of_.find(pod.uid());
   if (found == other_node_of_.end()) return nullptr;
   const NodeTable& nodes = handle_.nodes();
