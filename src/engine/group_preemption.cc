@@ -22,8 +22,8 @@
 #include "engine/group_shortage.h"
 #include "engine/group_space.h"
 #include "engine/member_dependencies.h"
+#include "engine/pod_set_search.h"
 #include "engine/post_filter_bounds.h"
-#include "engine/run_search.h"
 #include "search/assignment_search.h"
 
 namespace berth {
@@ -317,8 +317,9 @@ void GroupPreemption::Draft::PutBack() {
 }
 
 bool GroupPreemption::Draft::PlaceAnywhere() {
-  if (in_runs_ != nullptr) {
-    return PlaceRuns(request_, *in_runs_, cluster_, pod_scheduler_, trial_) == RunsOutcome::kPlaced;
+  if (restricted_ != nullptr) {
+    return PlacePodSets(request_, *restricted_, cluster_, pod_scheduler_, trial_) ==
+           PodSetsOutcome::kPlaced;
   }
   if (request_.placement != nullptr) {
     if (IsShortBesideNominated(request_, cluster_)) return false;
@@ -386,31 +387,31 @@ void GroupPreemption::Draft::Carry(AttemptResult& result) {
   }
 }
 
-// Each part of a group is a run that goes anywhere.
-std::vector<MemberRun> PartsAsRuns(const AttemptRequest& request) {
-  std::vector<MemberRun> runs(request.quorum.counts());
+// Each part of a group is a pod set that goes anywhere.
+std::vector<PodSet> PartsAsPodSets(const AttemptRequest& request) {
+  std::vector<PodSet> pod_sets(request.quorum.counts());
   for (size_t i = 0; i < request.pods.size(); ++i) {
-    runs[request.PartOf(i)].pods.push_back(request.pods[i]);
+    pod_sets[request.PartOf(i)].pods.push_back(request.pods[i]);
   }
   for (int part = 0; part < request.quorum.counts(); ++part) {
-    runs[part].minimum = request.quorum.MissingIn(part);
-    runs[part].placements = {request.placement};
+    pod_sets[part].minimum = request.quorum.MissingIn(part);
+    pod_sets[part].placements = {request.placement};
   }
-  runs.erase(std::remove_if(runs.begin(), runs.end(),
-                            [](const MemberRun& run) { return run.pods.empty(); }),
-             runs.end());
-  return runs;
+  pod_sets.erase(std::remove_if(pod_sets.begin(), pod_sets.end(),
+                                [](const PodSet& pod_set) { return pod_set.pods.empty(); }),
+                 pod_sets.end());
+  return pod_sets;
 }
 
 // Returns whether it is a plan.
 bool GroupPreemption::MakeDraft(const AttemptRequest& request, DraftOrder draft_order,
-                                const std::vector<MemberRun>& runs, Draft& draft) {
-  if (draft_order == DraftOrder::kCheapestRunsFirst ||
-      draft_order == DraftOrder::kHardestRunsFirst) {
-    const auto run_order = draft_order == DraftOrder::kCheapestRunsFirst
-                               ? Draft::RunOrder::kCheapestFirst
-                               : Draft::RunOrder::kHardestFirst;
-    return draft.PlaceRunsByEvicting(runs, run_order) && draft.SpareVictims();
+                                const std::vector<PodSet>& pod_sets, Draft& draft) {
+  if (draft_order == DraftOrder::kCheapestPodSetsFirst ||
+      draft_order == DraftOrder::kHardestPodSetsFirst) {
+    const auto pod_set_order = draft_order == DraftOrder::kCheapestPodSetsFirst
+                                   ? Draft::PodSetOrder::kCheapestFirst
+                                   : Draft::PodSetOrder::kHardestFirst;
+    return draft.PlacePodSetsByEvicting(pod_sets, pod_set_order) && draft.SpareVictims();
   }
   std::vector<PodPtr> order(request.pods.begin(), request.pods.end());
   if (draft_order == DraftOrder::kFittingFirst) {
@@ -448,7 +449,7 @@ bool GroupPreemption::MayAnyEvictionsHelp(const AttemptRequest& request,
 
 void GroupPreemption::PlanInOrders(const AttemptRequest& request,
                                    absl::Span<const DraftOrder> orders,
-                                   const std::vector<MemberRun>& runs,
+                                   const std::vector<PodSet>& pod_sets,
                                    const std::optional<GroupShortage>& shortage,
                                    AttemptResult& result) {
   if (request.framework->plugins().post_filter.empty()) return;
@@ -467,7 +468,7 @@ void GroupPreemption::PlanInOrders(const AttemptRequest& request,
     if (!may_help) break;
     if (none_fits && draft_order != DraftOrder::kNeededFirst) continue;
     Draft draft(request, cluster_, pod_scheduler_);
-    const bool is_plan = MakeDraft(request, draft_order, runs, draft);
+    const bool is_plan = MakeDraft(request, draft_order, pod_sets, draft);
     if (is_plan) draft.Carry(result);
     result.cycles += draft.cycles();
     result.post_filters += draft.post_filters();
@@ -519,20 +520,21 @@ void GroupPreemption::Plan(const AttemptRequest& request,
         request, {DraftOrder::kFittingFirst, DraftOrder::kHardestFirst, DraftOrder::kNeededFirst},
         {}, shortage, result);
   }
-  std::vector<DraftOrder> orders = {DraftOrder::kCheapestRunsFirst, DraftOrder::kHardestRunsFirst};
+  std::vector<DraftOrder> orders = {DraftOrder::kCheapestPodSetsFirst,
+                                    DraftOrder::kHardestPodSetsFirst};
   // Where all have to start, members of different parts may take turns.
   const bool all = request.minimum == static_cast<int>(request.pods.size());
   if (all) {
     orders.push_back(DraftOrder::kHardestFirst);
     orders.push_back(DraftOrder::kNeededFirst);
   }
-  PlanInOrders(request, orders, PartsAsRuns(request), shortage, result);
+  PlanInOrders(request, orders, PartsAsPodSets(request), shortage, result);
 }
 
-void GroupPreemption::PlanRuns(const AttemptRequest& request, const std::vector<MemberRun>& runs,
-                               AttemptResult& result) {
-  PlanInOrders(request, {DraftOrder::kCheapestRunsFirst, DraftOrder::kHardestRunsFirst}, runs,
-               std::nullopt, result);
+void GroupPreemption::PlanPodSets(const AttemptRequest& request,
+                                  const std::vector<PodSet>& pod_sets, AttemptResult& result) {
+  PlanInOrders(request, {DraftOrder::kCheapestPodSetsFirst, DraftOrder::kHardestPodSetsFirst},
+               pod_sets, std::nullopt, result);
 }
 
 }  // namespace berth

@@ -13,8 +13,8 @@
 #include "engine/attempt.h"
 #include "engine/cluster_state.h"
 #include "engine/group_shortage.h"
-#include "engine/member_runs.h"
 #include "engine/pod_scheduler.h"
+#include "engine/pod_sets.h"
 #include "engine/transaction.h"
 
 namespace berth {
@@ -53,13 +53,13 @@ class GroupPreemption {
   // shortage is known, sums may say that no evictions end it.
   void Plan(const AttemptRequest& request, const std::optional<GroupShortage>& shortage,
             AttemptResult& result);
-  // The same for a group whose members have to be together in runs, each in one of its placements.
-  void PlanRuns(const AttemptRequest& request, const std::vector<MemberRun>& runs,
-                AttemptResult& result);
+  // The same for a group whose members have to be together in sets, each in one of its placements.
+  void PlanPodSets(const AttemptRequest& request, const std::vector<PodSet>& pod_sets,
+                   AttemptResult& result);
   // For a group that starts, or has started: what does not start of it (a part with all that is
-  // below it, a run) evicts as a group of its own would. `runs`: as above, or empty if members go
-  // anywhere. Adds to `result`.
-  void PlanMore(const AttemptRequest& request, const std::vector<MemberRun>& runs,
+  // below it, a pod set) evicts as a group of its own would. `pod_sets`: as above, or empty if
+  // members go anywhere. Adds to `result`.
+  void PlanMore(const AttemptRequest& request, const std::vector<PodSet>& pod_sets,
                 AttemptResult& result);
 
   // For a group that no eviction would help: what is held for its members is for others.
@@ -73,23 +73,23 @@ class GroupPreemption {
   // A part of a group, as a group of its own.
   struct Rest {
     AttemptRequest request;
-    std::vector<MemberRun> runs;
+    std::vector<PodSet> pod_sets;
   };
   static std::vector<Rest> WhatDoesNotStart(const AttemptRequest& request,
-                                            const std::vector<MemberRun>& runs,
+                                            const std::vector<PodSet>& pod_sets,
                                             const AttemptResult& result);
 
   enum class DraftOrder : uint8_t {
     kFittingFirst,
     kHardestFirst,
     kNeededFirst,  // as NeededFirst() orders them
-    kCheapestRunsFirst,
-    kHardestRunsFirst
+    kCheapestPodSetsFirst,
+    kHardestPodSetsFirst
   };
   bool MakeDraft(const AttemptRequest& request, DraftOrder draft_order,
-                 const std::vector<MemberRun>& runs, Draft& draft);
+                 const std::vector<PodSet>& pod_sets, Draft& draft);
   void PlanInOrders(const AttemptRequest& request, absl::Span<const DraftOrder> orders,
-                    const std::vector<MemberRun>& runs,
+                    const std::vector<PodSet>& pod_sets,
                     const std::optional<GroupShortage>& shortage, AttemptResult& result);
   bool MayAnyEvictionsHelp(const AttemptRequest& request,
                            const std::optional<GroupShortage>& shortage,

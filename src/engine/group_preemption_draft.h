@@ -14,8 +14,8 @@
 #include "engine/group_classes.h"
 #include "engine/group_preemption.h"
 #include "engine/group_shortage.h"
-#include "engine/member_runs.h"
-#include "engine/run_room.h"
+#include "engine/pod_set_room.h"
+#include "engine/pod_sets.h"
 
 namespace berth {
 
@@ -44,11 +44,11 @@ class GroupPreemption::Draft {
   bool PlaceByEvicting(absl::Span<const PodPtr> order) {
     return PlaceByEvicting(order, 0, order.size());
   }
-  // Each run, with or without evictions, in the one of its placements where the least important
+  // Each pod set, with or without evictions, in the one of its placements where the least important
   // have to go; or, if the group starts without it, in none. Returns whether the group is whole.
-  // `runs` outlives this.
-  enum class RunOrder : uint8_t { kCheapestFirst, kHardestFirst };
-  bool PlaceRunsByEvicting(const std::vector<MemberRun>& runs, RunOrder order);
+  // `pod_sets` outlives this.
+  enum class PodSetOrder : uint8_t { kCheapestFirst, kHardestFirst };
+  bool PlacePodSetsByEvicting(const std::vector<PodSet>& pod_sets, PodSetOrder order);
   // Puts back each victim that can stay while every member has its place, the most important first.
   // Returns whether the group is whole still.
   bool SpareVictims();
@@ -77,7 +77,7 @@ class GroupPreemption::Draft {
 
   struct Option {
     const NodePlacement* placement;
-    VictimsCost cost;  // of the run there, as far as is known
+    VictimsCost cost;  // of the pod set there, as far as is known
   };
 
   bool IsWhole() const { return request_.IsReachedBy(trial_.placed); }
@@ -100,9 +100,9 @@ class GroupPreemption::Draft {
   bool PlaceAnywhere();
   void PutBack();
 
-  // --- Runs; positions are those of runs_ ---
-  bool PlaceRunsFrom(size_t position, const std::vector<Option>* of_last, size_t last_chosen);
-  bool PlaceRunIn(size_t position, const NodePlacement* placement, int goal);
+  // --- Pod sets; positions are those of planned_ ---
+  bool PlacePodSetsFrom(size_t position, const std::vector<Option>* of_last, size_t last_chosen);
+  bool PlacePodSetIn(size_t position, const NodePlacement* placement, int goal);
   std::vector<Option> OptionsOf(size_t position, const std::vector<Option>* of_last,
                                 size_t last_chosen);
   std::optional<VictimsCost> CostIn(size_t position, const NodePlacement* placement);
@@ -111,20 +111,20 @@ class GroupPreemption::Draft {
   bool FillUp();
   void RollBackTo(const Transaction::Savepoint& savepoint, size_t victims);
 
-  struct Run {
-    const MemberRun* run;
-    RunRoom room;
+  struct PlannedPodSet {
+    const PodSet* pod_set;
+    PodSetRoom room;
     bool is_nominated = false;              // some member is
     size_t first = 0;                       // of its members, in order_
     const NodePlacement* chosen = nullptr;  // if it is placed
     bool is_placed = false;
   };
-  void SortRuns(RunOrder order);
+  void SortPodSets(PodSetOrder order);
   void ListMembers();
   bool IsNominatedTo(const PodInfo& pod, const NodePlacement* placement) const;
   SharedDomains domains_;
-  std::vector<Run> runs_;                            // in the order in which they are tried
-  const std::vector<MemberRun>* in_runs_ = nullptr;  // if they have placements of their own
+  std::vector<PlannedPodSet> planned_;               // in the order in which they are tried
+  const std::vector<PodSet>* restricted_ = nullptr;  // if they have placements of their own
   std::vector<PodPtr> order_;
   std::vector<int> parts_;  // of order_
   int64_t steps_left_ = 0;

@@ -52,9 +52,9 @@ class Places {
   void Note(const PodInfo& pod, Symbol node) {
     if (const NodeRow row = nodes_.FindRow(node); row >= 0) row_of_[&pod] = row;
   }
-  std::vector<NodeRow> RowsOf(const MemberRun& run) const {
+  std::vector<NodeRow> RowsOf(const PodSet& pod_set) const {
     std::vector<NodeRow> rows;
-    for (const PodPtr& pod : run.pods) {
+    for (const PodPtr& pod : pod_set.pods) {
       if (const auto row = row_of_.find(pod.get()); row != row_of_.end()) {
         rows.push_back(row->second);
       }
@@ -67,32 +67,32 @@ class Places {
   absl::flat_hash_map<const PodInfo*, NodeRow> row_of_;
 };
 
-// Leaves the run those of its placements that are where its siblings are that have places.
-void KeepToSiblings(const std::vector<MemberRun>& runs, const Places& places, MemberRun& run) {
-  if (run.scopes.empty()) return;
-  MemberRun kept = run;
+// Leaves the pod set those of its placements that are where its siblings are that have places.
+void KeepToSiblings(const std::vector<PodSet>& pod_sets, const Places& places, PodSet& pod_set) {
+  if (pod_set.scopes.empty()) return;
+  PodSet kept = pod_set;
   kept.placements.clear();
   kept.tiers.clear();
   kept.domains.clear();
-  for (size_t k = 0; k < run.placements.size(); ++k) {
-    const bool is_there = absl::c_all_of(runs, [&](const MemberRun& other) {
+  for (size_t k = 0; k < pod_set.placements.size(); ++k) {
+    const bool is_there = absl::c_all_of(pod_sets, [&](const PodSet& other) {
       return absl::c_all_of(other.scopes, [&](int scope) {
-        return IsInDomainOf(run, k, scope, places.RowsOf(other));
+        return IsInDomainOf(pod_set, k, scope, places.RowsOf(other));
       });
     });
     if (!is_there) continue;
-    kept.placements.push_back(run.placements[k]);
-    kept.domains.push_back(run.domains[k]);
-    if (!run.tiers.empty()) kept.tiers.push_back(run.tiers[k]);
+    kept.placements.push_back(pod_set.placements[k]);
+    kept.domains.push_back(pod_set.domains[k]);
+    if (!pod_set.tiers.empty()) kept.tiers.push_back(pod_set.tiers[k]);
   }
-  run = std::move(kept);
+  pod_set = std::move(kept);
 }
 
 }  // namespace
 
 // Of a tree the uppermost parts that do not start, below one that does.
 std::vector<GroupPreemption::Rest> GroupPreemption::WhatDoesNotStart(
-    const AttemptRequest& request, const std::vector<MemberRun>& runs,
+    const AttemptRequest& request, const std::vector<PodSet>& pod_sets,
     const AttemptResult& result) {
   absl::flat_hash_set<const PodInfo*> has_place;  // or will have one
   for (const Binder::Member& member : result.placed) has_place.insert(member.placement.pod.get());
@@ -109,14 +109,16 @@ std::vector<GroupPreemption::Rest> GroupPreemption::WhatDoesNotStart(
       if (!rest.quorum.IsReachedBy(all)) return;
     }
     Rest& added = rests.emplace_back(Rest{std::move(rest), {}});
-    for (const MemberRun& run : runs) {
-      if (absl::c_linear_search(added.request.pods, run.pods.front())) added.runs.push_back(run);
+    for (const PodSet& pod_set : pod_sets) {
+      if (absl::c_linear_search(added.request.pods, pod_set.pods.front())) {
+        added.pod_sets.push_back(pod_set);
+      }
     }
   };
   if (!request.quorum.has_parts()) {
-    for (const MemberRun& run : runs) {
-      add(RestOf(request, Quorum(run.minimum),
-                 [&](size_t i) { return absl::c_linear_search(run.pods, request.pods[i]); }));
+    for (const PodSet& pod_set : pod_sets) {
+      add(RestOf(request, Quorum(pod_set.minimum),
+                 [&](size_t i) { return absl::c_linear_search(pod_set.pods, request.pods[i]); }));
     }
     return rests;
   }
@@ -130,7 +132,7 @@ std::vector<GroupPreemption::Rest> GroupPreemption::WhatDoesNotStart(
   return rests;
 }
 
-void GroupPreemption::PlanMore(const AttemptRequest& request, const std::vector<MemberRun>& runs,
+void GroupPreemption::PlanMore(const AttemptRequest& request, const std::vector<PodSet>& pod_sets,
                                AttemptResult& result) {
   if (result.failed.empty()) return;                 // all have a place
   Transaction transaction(cluster_, result.placed);  // so that each sees what is planned by then
@@ -139,15 +141,15 @@ void GroupPreemption::PlanMore(const AttemptRequest& request, const std::vector<
     transaction.Preempt(plan.pod, plan.result, request.now);
   }
   Places places(cluster_.nodes(), result);
-  for (Rest& rest : WhatDoesNotStart(request, runs, result)) {
-    for (MemberRun& run : rest.runs) KeepToSiblings(runs, places, run);
+  for (Rest& rest : WhatDoesNotStart(request, pod_sets, result)) {
+    for (PodSet& pod_set : rest.pod_sets) KeepToSiblings(pod_sets, places, pod_set);
     const PodPtr& first = rest.request.pods.front();
     AttemptResult other;
     other.failed.push_back(FailureToTell(first, result));
-    if (rest.runs.empty()) {
+    if (rest.pod_sets.empty()) {
       Plan(rest.request, std::nullopt, other);
     } else {
-      PlanRuns(rest.request, rest.runs, other);
+      PlanPodSets(rest.request, rest.pod_sets, other);
     }
     result.cycles += other.cycles;
     result.post_filters += other.post_filters;

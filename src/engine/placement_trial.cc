@@ -254,7 +254,7 @@ bool PlacementTrial::Start(const Candidate& candidate, AttemptResult other) {
     scoped_.plans_evictions = true;
     scoped_.group_search_steps = request_.group_search_steps;
     group_scheduler_.preemption().PlanMore(
-        scoped_, by_slices ? Slices(candidate) : PartRuns(*candidate.placement), other);
+        scoped_, by_slices ? Slices(candidate) : PodSetsOfParts(*candidate.placement), other);
     scoped_.plans_evictions = false;
   }
   result_ = std::move(other);
@@ -269,9 +269,9 @@ void PlacementTrial::Try(const Candidate& candidate, AttemptResult& other) {
   scoped_.placement = &placement;
   if (scoped_.watch != nullptr && !Continues(0, static_cast<int>(request_.pods.size()))) return;
   if (candidate.tier->slice_size > 0) {
-    TryRuns(candidate, Slices(candidate), other);
+    TryPodSets(candidate, Slices(candidate), other);
   } else if (!tiers_of_part_.empty()) {
-    TryRuns(candidate, PartRuns(placement), other);
+    TryPodSets(candidate, PodSetsOfParts(placement), other);
   } else {
     if (TryShares(candidate, other)) return;
     scoped_.placement = &placement;
@@ -284,15 +284,15 @@ void PlacementTrial::Try(const Candidate& candidate, AttemptResult& other) {
   }
 }
 
-void PlacementTrial::TryRuns(const Candidate& candidate, const std::vector<MemberRun>& runs,
-                             AttemptResult& other) {
-  const RunsOutcome outcome = PlaceRuns(scoped_, runs, cluster_, pod_scheduler_, other);
+void PlacementTrial::TryPodSets(const Candidate& candidate, const std::vector<PodSet>& pod_sets,
+                                AttemptResult& other) {
+  const PodSetsOutcome outcome = PlacePodSets(scoped_, pod_sets, cluster_, pod_scheduler_, other);
   scoped_.placement = candidate.placement;
   cycles_ += other.cycles;
-  other.minimum_reached = outcome == RunsOutcome::kPlaced;
-  other.answer = outcome == RunsOutcome::kExhausted   ? GroupAnswer::kInfeasible
-                 : outcome == RunsOutcome::kUndecided ? GroupAnswer::kUndecided
-                                                      : GroupAnswer::kPlaced;
+  other.minimum_reached = outcome == PodSetsOutcome::kPlaced;
+  other.answer = outcome == PodSetsOutcome::kExhausted   ? GroupAnswer::kInfeasible
+                 : outcome == PodSetsOutcome::kUndecided ? GroupAnswer::kUndecided
+                                                         : GroupAnswer::kPlaced;
   if (!other.minimum_reached) return;
   for (const PodPtr& pod : request_.pods) {  // those beyond the minimum that found no place
     const bool is_placed = absl::c_any_of(
@@ -305,62 +305,62 @@ void PlacementTrial::TryRuns(const Candidate& candidate, const std::vector<Membe
 }
 
 // Consecutive members, by their ranks. One whose siblings run has to be where they are.
-std::vector<MemberRun> PlacementTrial::Slices(const Candidate& candidate) const {
+std::vector<PodSet> PlacementTrial::Slices(const Candidate& candidate) const {
   const int size = candidate.tier->slice_size;
-  std::vector<MemberRun> runs = InRuns(request_.pods, size);
-  for (MemberRun& run : runs) {
+  std::vector<PodSet> pod_sets = SlicesByRank(request_.pods, size);
+  for (PodSet& pod_set : pod_sets) {
     for (const NodePlacementPtr& part : candidate.placement->parts) {
-      run.placements.push_back(part.get());
+      pod_set.placements.push_back(part.get());
     }
-    if (!run.slice.has_value()) continue;
+    if (!pod_set.slice.has_value()) continue;
     for (const GroupMember& member : members_) {
       const std::optional<int> rank = RankOf(*member.pod);
-      if (member.node_name.empty() || !rank.has_value() || *rank / size != *run.slice) continue;
+      if (member.node_name.empty() || !rank.has_value() || *rank / size != *pod_set.slice) continue;
       const NodeRow row = cluster_.nodes().FindRow(Symbol::Intern(member.node_name));
-      run.placements.erase(std::remove_if(run.placements.begin(), run.placements.end(),
-                                          [&](const NodePlacement* part) {
-                                            return row >= 0 &&
-                                                   !absl::c_binary_search(part->rows, row);
-                                          }),
-                           run.placements.end());
+      pod_set.placements.erase(std::remove_if(pod_set.placements.begin(), pod_set.placements.end(),
+                                              [&](const NodePlacement* part) {
+                                                return row >= 0 &&
+                                                       !absl::c_binary_search(part->rows, row);
+                                              }),
+                               pod_set.placements.end());
     }
   }
-  return runs;
+  return pod_sets;
 }
 
 // The members of each part in one of its placements, which is in one of those of each part above
 // it; those of parts without wishes anywhere. Parts below the same one share its domain.
-std::vector<MemberRun> PlacementTrial::PartRuns(const NodePlacement& placement) {
-  std::vector<MemberRun> runs(request_.quorum.counts());
+std::vector<PodSet> PlacementTrial::PodSetsOfParts(const NodePlacement& placement) {
+  std::vector<PodSet> pod_sets(request_.quorum.counts());
   for (size_t i = 0; i < request_.pods.size(); ++i) {
-    runs[request_.PartOf(i)].pods.push_back(request_.pods[i]);
+    pod_sets[request_.PartOf(i)].pods.push_back(request_.pods[i]);
   }
   for (int part = 0; part < request_.quorum.counts(); ++part) {
-    MemberRun& run = runs[part];
-    run.minimum = std::max(request_.quorum.MissingIn(part), 0);
+    PodSet& pod_set = pod_sets[part];
+    pod_set.minimum = std::max(request_.quorum.MissingIn(part), 0);
     std::vector<int> levels;  // the widest first
     for (int above = part; above > 0; above = request_.quorum.ParentOf(above)) {
       if (!tiers_of_part_[above - 1].empty()) levels.insert(levels.begin(), above - 1);
     }
-    if (levels.empty() || run.pods.empty()) {
-      run.placements = {&placement};
+    if (levels.empty() || pod_set.pods.empty()) {
+      pod_set.placements = {&placement};
       continue;
     }
     for (const int level : levels) {
-      if (level != part - 1) run.scopes.push_back(level);
+      if (level != part - 1) pod_set.scopes.push_back(level);
     }
-    AddWithin(placement, levels, 0, {}, run);
+    AddWithin(placement, levels, 0, {}, pod_set);
   }
-  runs.erase(std::remove_if(runs.begin(), runs.end(),
-                            [](const MemberRun& run) { return run.pods.empty(); }),
-             runs.end());
-  return runs;
+  pod_sets.erase(std::remove_if(pod_sets.begin(), pod_sets.end(),
+                                [](const PodSet& pod_set) { return pod_set.pods.empty(); }),
+                 pod_sets.end());
+  return pod_sets;
 }
 
 // Of the placements of the levels, which are wishes of parts, each combination that has nodes
 // within `outer`.
 void PlacementTrial::AddWithin(const NodePlacement& outer, absl::Span<const int> levels, int tier,
-                               const std::vector<const NodePlacement*>& domains, MemberRun& run) {
+                               const std::vector<const NodePlacement*>& domains, PodSet& pod_set) {
   const PlacementTiers& tiers = tiers_of_part_[levels.front()];
   std::vector<bool> is_outer(cluster_.nodes().size(), false);
   for (const NodeRow row : outer.rows) is_outer[row] = true;
@@ -373,16 +373,16 @@ void PlacementTrial::AddWithin(const NodePlacement& outer, absl::Span<const int>
       std::copy_if(first, one->rows.end(), std::back_inserter(within->rows), is_within);
       within->name = one->name;
       std::vector<const NodePlacement*> domains_of_one = domains;
-      if (domains_of_one.size() < run.scopes.size()) domains_of_one.push_back(one.get());
+      if (domains_of_one.size() < pod_set.scopes.size()) domains_of_one.push_back(one.get());
       const int tier_of_one = tier + static_cast<int>(t);
       if (levels.size() > 1) {
-        AddWithin(*within, levels.subspan(1), tier_of_one, domains_of_one, run);
+        AddWithin(*within, levels.subspan(1), tier_of_one, domains_of_one, pod_set);
         continue;
       }
-      run.placements.push_back(within.get());
-      run.tiers.push_back(tier_of_one);
-      if (!run.scopes.empty()) run.domains.push_back(std::move(domains_of_one));
-      run.owned.push_back(std::move(within));
+      pod_set.placements.push_back(within.get());
+      pod_set.tiers.push_back(tier_of_one);
+      if (!pod_set.scopes.empty()) pod_set.domains.push_back(std::move(domains_of_one));
+      pod_set.owned.push_back(std::move(within));
     }
   }
 }

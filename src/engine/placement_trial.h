@@ -18,10 +18,10 @@
 #include "engine/cluster_state.h"
 #include "engine/group_scheduler.h"
 #include "engine/group_shortage.h"
-#include "engine/member_runs.h"
 #include "engine/placement_plugins.h"
 #include "engine/pod_scheduler.h"
-#include "engine/run_search.h"
+#include "engine/pod_set_search.h"
+#include "engine/pod_sets.h"
 #include "search/room_sums.h"
 
 namespace berth {
@@ -87,16 +87,16 @@ class PlacementTrial : private PlacementWatch {
   bool PlaceInAnyTier(int want, int minimum);
   bool PlaceIn(const std::shared_ptr<const PlacementTier>& tier, int want);
   void Try(const Candidate& candidate, AttemptResult& other);
-  void TryRuns(const Candidate& candidate, const std::vector<MemberRun>& runs,
-               AttemptResult& other);
-  std::vector<MemberRun> Slices(const Candidate& candidate) const;
+  void TryPodSets(const Candidate& candidate, const std::vector<PodSet>& pod_sets,
+                  AttemptResult& other);
+  std::vector<PodSet> Slices(const Candidate& candidate) const;
   // Whether all members found a place in few parts of the placement.
   bool TryShares(const Candidate& candidate, AttemptResult& other);
-  std::vector<MemberRun> EvenRuns(const NodePlacement& placement) const;
-  std::vector<MemberRun> RoleRuns(const NodePlacement& placement, size_t more) const;
-  std::vector<MemberRun> PartRuns(const NodePlacement& placement);
+  std::vector<PodSet> EvenPodSets(const NodePlacement& placement) const;
+  std::vector<PodSet> PodSetsOfRoles(const NodePlacement& placement, size_t more) const;
+  std::vector<PodSet> PodSetsOfParts(const NodePlacement& placement);
   void AddWithin(const NodePlacement& outer, absl::Span<const int> levels, int tier,
-                 const std::vector<const NodePlacement*>& domains, MemberRun& run);
+                 const std::vector<const NodePlacement*>& domains, PodSet& pod_set);
   bool Start(const Candidate& candidate, AttemptResult other);
   void Fail();
   bool WouldHaveRoom(const NodePlacement& placement, int32_t below) const;

@@ -59,7 +59,7 @@ std::vector<PlacementTrial::Candidate> PlacementTrial::ToEvictIn(
   return likely;
 }
 
-// Tries it in one placement. By member if they need not be together in runs.
+// Tries it in one placement. By member if they need not be together in sets.
 void PlacementTrial::TryToEvictIn(const Candidate& candidate, AttemptResult& other) {
   scoped_.placement = candidate.placement;
   scoped_.plans_evictions = request_.plans_evictions;
@@ -78,12 +78,12 @@ void PlacementTrial::TryToEvictIn(const Candidate& candidate, AttemptResult& oth
     other.most_placed = static_cast<int>(MostIn(candidate));
   }
   if (request_.plans_evictions) {
-    const std::vector<MemberRun> runs =
-        by_slices ? Slices(candidate) : PartRuns(*candidate.placement);
+    const std::vector<PodSet> pod_sets =
+        by_slices ? Slices(candidate) : PodSetsOfParts(*candidate.placement);
     if (request_.IsReachedBy({})) {
-      group_scheduler_.preemption().PlanMore(scoped_, runs, other);
+      group_scheduler_.preemption().PlanMore(scoped_, pod_sets, other);
     } else {
-      group_scheduler_.preemption().PlanRuns(scoped_, runs, other);
+      group_scheduler_.preemption().PlanPodSets(scoped_, pod_sets, other);
     }
   }
   other.minimum_reached = request_.minimum == 0;

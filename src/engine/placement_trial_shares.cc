@@ -39,11 +39,11 @@ bool PlacementTrial::TryShares(const Candidate& candidate, AttemptResult& other)
   const NodePlacement& placement = *candidate.placement;
   const int64_t steps = scoped_.group_search_steps;
   for (size_t more = 0; more < kMostMore; ++more) {
-    const std::vector<MemberRun> runs =
-        kinds_.size() == 1 ? EvenRuns(placement) : RoleRuns(placement, more);
-    if (runs.empty()) return false;
+    const std::vector<PodSet> pod_sets =
+        kinds_.size() == 1 ? EvenPodSets(placement) : PodSetsOfRoles(placement, more);
+    if (pod_sets.empty()) return false;
     if (kinds_.size() > 1) scoped_.group_search_steps = std::min(steps, kMostSteps);
-    TryRuns(candidate, runs, other);
+    TryPodSets(candidate, pod_sets, other);
     scoped_.group_search_steps = steps;
     if (other.placed.size() == request_.pods.size()) return true;
     pod_scheduler_.RollBack(other);
@@ -55,11 +55,11 @@ bool PlacementTrial::TryShares(const Candidate& candidate, AttemptResult& other)
 
 // Over as few parts of the placement as can be, as evenly as can be. Empty if that is not wanted or
 // not known to be possible; of members that are all alike.
-std::vector<MemberRun> PlacementTrial::EvenRuns(const NodePlacement& placement) const {
-  std::vector<MemberRun> runs;
+std::vector<PodSet> PlacementTrial::EvenPodSets(const NodePlacement& placement) const {
+  std::vector<PodSet> pod_sets;
   const int members = static_cast<int>(request_.pods.size());
   if (placement.parts.empty() || !kinds_.front().need.has_value() || !assigned_nodes_.empty()) {
-    return runs;
+    return pod_sets;
   }
   std::vector<std::pair<int, const NodePlacement*>> parts;  // with room for so many
   for (const NodePlacementPtr& part : placement.parts) {
@@ -70,7 +70,7 @@ std::vector<MemberRun> PlacementTrial::EvenRuns(const NodePlacement& placement) 
   absl::c_stable_sort(parts, by_room);
   size_t few = 0;
   for (int room = 0; room < members; ++few) {
-    if (few == parts.size()) return runs;
+    if (few == parts.size()) return pod_sets;
     room += parts[few].first;
   }
   // The tightest of those that have room for an even share; else the largest there are.
@@ -84,27 +84,28 @@ std::vector<MemberRun> PlacementTrial::EvenRuns(const NodePlacement& placement) 
   const std::vector<PodPtr> ranked = ByRank(request_.pods);
   auto pod = ranked.begin();
   for (size_t i = 0; i < few; ++i) {
-    MemberRun& run = runs.emplace_back();
-    run.pods.assign(pod, pod + sizes[i]);
-    run.minimum = sizes[i];
-    run.placements = {parts[begin + i].second};
+    PodSet& pod_set = pod_sets.emplace_back();
+    pod_set.pods.assign(pod, pod + sizes[i]);
+    pod_set.minimum = sizes[i];
+    pod_set.placements = {parts[begin + i].second};
     pod += sizes[i];
   }
-  return runs;
+  return pod_sets;
 }
 
 // Of unlike members: those that request the same together, in one of as few parts as sums allow and
 // `more`; as evenly as can be where no part holds all of them. Empty as above.
-std::vector<MemberRun> PlacementTrial::RoleRuns(const NodePlacement& placement, size_t more) const {
+std::vector<PodSet> PlacementTrial::PodSetsOfRoles(const NodePlacement& placement,
+                                                   size_t more) const {
   struct Part {
     const NodePlacement* placement;
     std::vector<int> rooms;  // by kind
     double times;            // for all kinds
   };
-  std::vector<MemberRun> runs;
+  std::vector<PodSet> pod_sets;
   const bool all_known =
       absl::c_all_of(kinds_, [](const RequestKind& kind) { return kind.room != nullptr; });
-  if (placement.parts.empty() || !all_known || !assigned_nodes_.empty()) return runs;
+  if (placement.parts.empty() || !all_known || !assigned_nodes_.empty()) return pod_sets;
   std::vector<Part> parts;
   for (const NodePlacementPtr& part : placement.parts) {
     Part& added = parts.emplace_back(Part{part.get(), {}, 1});
@@ -124,10 +125,10 @@ std::vector<MemberRun> PlacementTrial::RoleRuns(const NodePlacement& placement, 
   };
   size_t few = 0;
   for (; !hold_all(); ++few) {
-    if (few == parts.size()) return runs;
+    if (few == parts.size()) return pod_sets;
     for (size_t k = 0; k < kinds_.size(); ++k) in_all[k] += parts[few].rooms[k];
   }
-  if (few + more > parts.size()) return runs;
+  if (few + more > parts.size()) return pod_sets;
   parts.resize(few + more);
   const std::vector<PodPtr> ranked = ByRank(request_.pods);
   for (size_t k = 0; k < kinds_.size(); ++k) {
@@ -139,10 +140,10 @@ std::vector<MemberRun> PlacementTrial::RoleRuns(const NodePlacement& placement, 
     absl::c_stable_sort(parts,
                         [k](const Part& a, const Part& b) { return a.rooms[k] > b.rooms[k]; });
     if (parts.front().rooms[k] >= kind.members) {
-      MemberRun& run = runs.emplace_back();
-      run.pods = std::move(members);
-      run.minimum = kind.members;
-      for (const Part& part : parts) run.placements.push_back(part.placement);
+      PodSet& pod_set = pod_sets.emplace_back();
+      pod_set.pods = std::move(members);
+      pod_set.minimum = kind.members;
+      for (const Part& part : parts) pod_set.placements.push_back(part.placement);
       continue;
     }
     std::vector<int> rooms;
@@ -151,14 +152,14 @@ std::vector<MemberRun> PlacementTrial::RoleRuns(const NodePlacement& placement, 
     auto pod = members.begin();
     for (size_t i = 0; i < parts.size(); ++i) {
       if (sizes[i] == 0) continue;
-      MemberRun& run = runs.emplace_back();
-      run.pods.assign(pod, pod + sizes[i]);
-      run.minimum = sizes[i];
-      run.placements = {parts[i].placement};
+      PodSet& pod_set = pod_sets.emplace_back();
+      pod_set.pods.assign(pod, pod + sizes[i]);
+      pod_set.minimum = sizes[i];
+      pod_set.placements = {parts[i].placement};
       pod += sizes[i];
     }
   }
-  return runs;
+  return pod_sets;
 }
 
 }  // namespace berth

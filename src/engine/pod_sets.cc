@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implementation of member_runs.h.
-#include "engine/member_runs.h"
+// Implementation of pod_sets.h.
+#include "engine/pod_sets.h"
 
 #include <utility>
 
@@ -15,47 +15,51 @@ using PodPtr = std::shared_ptr<const PodInfo>;
 
 }  // namespace
 
-// --- Domains that runs share --------------------------------------------------------------------
+// --- Domains that pod sets share ----------------------------------------------------------------
 
 namespace {
 
-size_t PositionOf(const MemberRun& run, const NodePlacement* placement) {
-  return static_cast<size_t>(absl::c_find(run.placements, placement) - run.placements.begin());
+size_t PositionOf(const PodSet& pod_set, const NodePlacement* placement) {
+  return static_cast<size_t>(absl::c_find(pod_set.placements, placement) -
+                             pod_set.placements.begin());
 }
 
 }  // namespace
 
-bool SharedDomains::Allow(const MemberRun& run, const NodePlacement* placement) const {
-  if (run.scopes.empty()) return true;
-  const std::vector<const NodePlacement*>& domains = run.domains[PositionOf(run, placement)];
-  for (size_t i = 0; i < run.scopes.size(); ++i) {
-    const auto scope = scopes_.find(run.scopes[i]);
-    if (scope != scopes_.end() && scope->second.runs > 0 && scope->second.domain != domains[i]) {
+bool SharedDomains::Allow(const PodSet& pod_set, const NodePlacement* placement) const {
+  if (pod_set.scopes.empty()) return true;
+  const std::vector<const NodePlacement*>& domains =
+      pod_set.domains[PositionOf(pod_set, placement)];
+  for (size_t i = 0; i < pod_set.scopes.size(); ++i) {
+    const auto scope = scopes_.find(pod_set.scopes[i]);
+    if (scope != scopes_.end() && scope->second.pod_sets > 0 &&
+        scope->second.domain != domains[i]) {
       return false;
     }
   }
   return true;
 }
 
-void SharedDomains::Enter(const MemberRun& run, const NodePlacement* placement) {
-  if (run.scopes.empty()) return;
-  const std::vector<const NodePlacement*>& domains = run.domains[PositionOf(run, placement)];
-  for (size_t i = 0; i < run.scopes.size(); ++i) {
-    Scope& scope = scopes_[run.scopes[i]];
+void SharedDomains::Enter(const PodSet& pod_set, const NodePlacement* placement) {
+  if (pod_set.scopes.empty()) return;
+  const std::vector<const NodePlacement*>& domains =
+      pod_set.domains[PositionOf(pod_set, placement)];
+  for (size_t i = 0; i < pod_set.scopes.size(); ++i) {
+    Scope& scope = scopes_[pod_set.scopes[i]];
     scope.domain = domains[i];
-    ++scope.runs;
+    ++scope.pod_sets;
   }
 }
 
-void SharedDomains::Leave(const MemberRun& run) {
-  for (const int scope : run.scopes) --scopes_[scope].runs;
+void SharedDomains::Leave(const PodSet& pod_set) {
+  for (const int scope : pod_set.scopes) --scopes_[scope].pod_sets;
 }
 
-bool IsInDomainOf(const MemberRun& run, size_t position, int scope,
+bool IsInDomainOf(const PodSet& pod_set, size_t position, int scope,
                   absl::Span<const NodeRow> rows) {
-  const auto found = absl::c_find(run.scopes, scope);
-  if (found == run.scopes.end()) return true;
-  const NodePlacement& domain = *run.domains[position][found - run.scopes.begin()];
+  const auto found = absl::c_find(pod_set.scopes, scope);
+  if (found == pod_set.scopes.end()) return true;
+  const NodePlacement& domain = *pod_set.domains[position][found - pod_set.scopes.begin()];
   return absl::c_all_of(rows, [&](NodeRow row) { return absl::c_binary_search(domain.rows, row); });
 }
 
@@ -95,24 +99,24 @@ std::vector<PodPtr> ByRank(absl::Span<const PodPtr> pods) {
   return ordered;
 }
 
-std::vector<MemberRun> InRuns(absl::Span<const PodPtr> pods, int size) {
+std::vector<PodSet> SlicesByRank(absl::Span<const PodPtr> pods, int size) {
   const std::vector<PodPtr> ordered = ByRank(pods);
   const bool ranked =
       absl::c_all_of(ordered, [](const PodPtr& p) { return RankOf(*p).has_value(); });
-  std::vector<MemberRun> runs;
+  std::vector<PodSet> pod_sets;
   for (size_t i = 0; i < ordered.size(); ++i) {
     const int slice = (ranked ? *RankOf(*ordered[i]) : static_cast<int>(i)) / size;
-    if (runs.empty() || runs.back().slice != slice) {
-      runs.emplace_back();
-      runs.back().slice = slice;
+    if (pod_sets.empty() || pod_sets.back().slice != slice) {
+      pod_sets.emplace_back();
+      pod_sets.back().slice = slice;
     }
-    runs.back().pods.push_back(ordered[i]);
-    ++runs.back().minimum;
+    pod_sets.back().pods.push_back(ordered[i]);
+    ++pod_sets.back().minimum;
   }
   if (!ranked) {
-    for (MemberRun& run : runs) run.slice.reset();
+    for (PodSet& pod_set : pod_sets) pod_set.slice.reset();
   }
-  return runs;
+  return pod_sets;
 }
 
 }  // namespace berth

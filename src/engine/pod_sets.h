@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs of a group's members that have to be together: slices by rank, parts of a group.
-#ifndef BERTH_SRC_ENGINE_MEMBER_RUNS_H_
-#define BERTH_SRC_ENGINE_MEMBER_RUNS_H_
+// Pod sets: members of a group that have to be together, as its slices by rank and its parts.
+#ifndef BERTH_SRC_ENGINE_POD_SETS_H_
+#define BERTH_SRC_ENGINE_POD_SETS_H_
 
 #include <memory>
 #include <optional>
@@ -14,41 +14,43 @@
 
 namespace berth {
 
-// Pods that go to one of the placements, so many of them or none.
-struct MemberRun {
+// Pods that all go to one of the placements; at least `minimum` of them, or none.
+struct PodSet {
   std::vector<std::shared_ptr<const PodInfo>> pods;
   int minimum = 0;
   std::vector<const NodePlacement*> placements;
   std::vector<int> tiers = {};               // of the placements; empty: all of one
   std::vector<NodePlacementPtr> owned = {};  // if nothing else holds them
   std::optional<int> slice = std::nullopt;   // its number, if all ranks are known
-  // Where runs have to be in one domain together, as the PodGroups below a CompositePodGroup: the
-  // numbers of what they are below, and for each placement which domain of each of these it is in.
+  // Where pod sets have to be in one domain together, as the PodGroups below a CompositePodGroup:
+  // the numbers of what they are below, and for each placement which domain of each of these it is
+  // in.
   std::vector<int> scopes = {};
   std::vector<std::vector<const NodePlacement*>> domains = {};
 };
 
-// In which domain the runs are that share a scope, while a search places them. A value.
+// In which domain the pod sets are that share a scope, while a search places them. A value.
 class SharedDomains {
  public:
-  // Whether none of the runs that share a scope with this one is in another domain. `placement` is
-  // one of the run's.
-  bool Allow(const MemberRun& run, const NodePlacement* placement) const;
-  void Enter(const MemberRun& run, const NodePlacement* placement);
-  // Takes the last Enter() of that run back.
-  void Leave(const MemberRun& run);
+  // Whether none of the pod sets that share a scope with this one is in another domain. `placement`
+  // is one of the pod set's.
+  bool Allow(const PodSet& pod_set, const NodePlacement* placement) const;
+  void Enter(const PodSet& pod_set, const NodePlacement* placement);
+  // Takes the last Enter() of that pod set back.
+  void Leave(const PodSet& pod_set);
 
  private:
   struct Scope {
     const NodePlacement* domain = nullptr;
-    int runs = 0;  // in it
+    int pod_sets = 0;  // in it
   };
   absl::flat_hash_map<int, Scope> scopes_;
 };
 
 // Whether the placement at `position` is in the same domain as these rows, on which siblings of the
-// run are that share `scope` with it. Yes if it does not share that.
-bool IsInDomainOf(const MemberRun& run, size_t position, int scope, absl::Span<const NodeRow> rows);
+// pod set are that share `scope` with it. Yes if it does not share that.
+bool IsInDomainOf(const PodSet& pod_set, size_t position, int scope,
+                  absl::Span<const NodeRow> rows);
 
 // The pod's number among its siblings, by the labels and annotations in which controllers write it:
 // of Jobs, StatefulSets, LeaderWorkerSets, Kubeflow's jobs, and Koordinator's
@@ -57,9 +59,9 @@ std::optional<int> RankOf(const PodInfo& pod);
 // As they are, if not all have one.
 std::vector<std::shared_ptr<const PodInfo>> ByRank(
     absl::Span<const std::shared_ptr<const PodInfo>> pods);
-// Runs of `size`, by ranks, without placements.
-std::vector<MemberRun> InRuns(absl::Span<const std::shared_ptr<const PodInfo>> pods, int size);
+// Pod sets of `size`, by ranks, without placements.
+std::vector<PodSet> SlicesByRank(absl::Span<const std::shared_ptr<const PodInfo>> pods, int size);
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_ENGINE_MEMBER_RUNS_H_
+#endif  // BERTH_SRC_ENGINE_POD_SETS_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// RunRoom: for how many members of a run there is room on some nodes, by sums.
-#ifndef BERTH_SRC_ENGINE_RUN_ROOM_H_
-#define BERTH_SRC_ENGINE_RUN_ROOM_H_
+// PodSetRoom: for how many members of a pod set there is room on some nodes, by sums.
+#ifndef BERTH_SRC_ENGINE_POD_SET_ROOM_H_
+#define BERTH_SRC_ENGINE_POD_SET_ROOM_H_
 
 #include <cstdint>
 #include <memory>
@@ -10,19 +10,19 @@
 
 #include "absl/container/inlined_vector.h"
 #include "engine/group_shortage.h"
-#include "engine/member_runs.h"
+#include "engine/pod_sets.h"
 
 namespace berth {
 
 // Upper bounds, as those of search/room.h. Members that request the same are summed up together.
-class RunRoom {
+class PodSetRoom {
  public:
   // `nodes` outlives this.
-  RunRoom(const Framework& framework, const NodeTable& nodes, const MemberRun& run);
+  PodSetRoom(const Framework& framework, const NodeTable& nodes, const PodSet& pod_set);
 
   struct Sums {
-    int64_t members = 0;  // that have room, of the run
-    double times = 0;     // how often the run has room, by the kind of members that has the least
+    int64_t members = 0;  // that have room, of the pod set
+    double times = 0;  // how often the pod set has room, by the kind of members that has the least
   };
   // On the nodes of `placement`; null: on all.
   Sums Beside(const NodePlacement* placement) const;
@@ -49,4 +49,4 @@ class RunRoom {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_ENGINE_RUN_ROOM_H_
+#endif  // BERTH_SRC_ENGINE_POD_SET_ROOM_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implementation of run_room.h.
-#include "engine/run_room.h"
+// Implementation of pod_set_room.h.
+#include "engine/pod_set_room.h"
 
 #include <algorithm>
 #include <limits>
@@ -18,9 +18,9 @@ constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
 
 }  // namespace
 
-RunRoom::RunRoom(const Framework& framework, const NodeTable& nodes, const MemberRun& run)
+PodSetRoom::PodSetRoom(const Framework& framework, const NodeTable& nodes, const PodSet& pod_set)
     : nodes_(&nodes) {
-  for (const PodPtr& pod : run.pods) {
+  for (const PodPtr& pod : pod_set.pods) {
     const auto known = absl::c_find_if(kinds_, [&](const Kind& kind) {
       return pod->SharesSpec(*kind.pods.front()) ||
              pod->requests() == kind.pods.front()->requests();
@@ -33,13 +33,13 @@ RunRoom::RunRoom(const Framework& framework, const NodeTable& nodes, const Membe
   }
 }
 
-int64_t RunRoom::RoomFor(const Kind& kind, const NodePlacement* placement) const {
+int64_t PodSetRoom::RoomFor(const Kind& kind, const NodePlacement* placement) const {
   if (!kind.need.has_value()) return kAny;
   return placement == nullptr ? Room(kind.need->needed, *nodes_, kAny)
                               : Room(kind.need->needed, *nodes_, placement->rows, kAny);
 }
 
-RunRoom::Sums RunRoom::Beside(const NodePlacement* placement) const {
+PodSetRoom::Sums PodSetRoom::Beside(const NodePlacement* placement) const {
   Sums sums{.times = std::numeric_limits<double>::infinity()};
   for (const Kind& kind : kinds_) {
     const int64_t room = RoomFor(kind, placement);
@@ -52,14 +52,14 @@ RunRoom::Sums RunRoom::Beside(const NodePlacement* placement) const {
   return sums;
 }
 
-int64_t RunRoom::RoomIfEmptyFor(const Kind& kind, const NodePlacement* placement,
-                                int64_t enough) const {
+int64_t PodSetRoom::RoomIfEmptyFor(const Kind& kind, const NodePlacement* placement,
+                                   int64_t enough) const {
   if (!kind.need.has_value()) return enough;
   return placement == nullptr ? RoomIfEmpty(kind.need->needed, *nodes_, enough)
                               : RoomIfEmpty(kind.need->needed, *nodes_, placement->rows, enough);
 }
 
-int64_t RunRoom::IfEmpty(const NodePlacement* placement) const {
+int64_t PodSetRoom::IfEmpty(const NodePlacement* placement) const {
   int64_t members = 0;
   for (const Kind& kind : kinds_) {
     members += RoomIfEmptyFor(kind, placement, static_cast<int64_t>(kind.pods.size()));
@@ -67,13 +67,13 @@ int64_t RunRoom::IfEmpty(const NodePlacement* placement) const {
   return members;
 }
 
-int64_t RunRoom::FewestIfEmpty(const NodePlacement* placement) const {
+int64_t PodSetRoom::FewestIfEmpty(const NodePlacement* placement) const {
   int64_t fewest = kAny;
   for (const Kind& kind : kinds_) fewest = std::min(fewest, RoomIfEmptyFor(kind, placement, kAny));
   return fewest;
 }
 
-std::vector<PodPtr> RunRoom::HardestFirst(const NodePlacement* placement) const {
+std::vector<PodPtr> PodSetRoom::HardestFirst(const NodePlacement* placement) const {
   std::vector<std::pair<int64_t, const Kind*>> by_room;
   for (const Kind& kind : kinds_) by_room.emplace_back(RoomFor(kind, placement), &kind);
   absl::c_stable_sort(by_room, [](const auto& a, const auto& b) { return a.first < b.first; });
