@@ -64,7 +64,8 @@ Status GroupApi::Unfit(const GroupMembers& group, const GroupSpec& spec, int pla
                                                  placed - running, " more can");
   return Status::Make(cause.code(),
                       {absl::StrCat(Title(group.name()), " needs ", spec.min_member,
-                                    " pods at once, ", can_run, ": ", cause.message())});
+                                    spec.min_member == 1 ? " pod, " : " pods at once, ", can_run,
+                                    ": ", cause.message())});
 }
 
 std::optional<int32_t> GroupApi::PriorityOfClass(absl::string_view name) const {

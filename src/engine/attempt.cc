@@ -113,7 +113,10 @@ PodFailure& FailureOf(const std::shared_ptr<const PodInfo>& pod, absl::string_vi
 Status WhyGroupFailed(const AttemptRequest& request, const GroupMembers& group,
                       const AttemptResult& result) {
   const PodFailure& cause = result.failed.front();
-  std::string text = cause.message;
+  // What evicting for one member came to is not what it comes to for all of them.
+  const bool is_plan = result.answer == GroupAnswer::kPlan;
+  std::string text =
+      cause.message.substr(0, is_plan ? cause.post_filter_begins : std::string::npos);
   for (const std::string* const finding : {&result.finding, &result.moves_finding}) {
     if (!finding->empty()) absl::StrAppend(&text, " ", *finding);
   }

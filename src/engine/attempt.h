@@ -78,6 +78,8 @@ struct PodFailure {
   Status status;                          // with the plugin to blame first
   std::vector<Symbol> rejecting_plugins;  // empty: the attempt failed with an error
   std::string message;                    // of its FailedScheduling event
+  // In `message`: why PostFilter found no place either, up to the end.
+  size_t post_filter_begins = std::string::npos;
   // The plugins whose PreFilter said Skip, if nodes were filtered.
   PluginMask skipped = 0;
   // What becomes of its nomination: "" clears it, absent leaves it.

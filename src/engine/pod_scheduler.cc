@@ -220,6 +220,9 @@ void PodScheduler::RejectPod(const AttemptRequest& request,
   failure.message = evaluated ? FilterFailureMessage(nodes.size(), reasons, post_filter.message)
                               : PreFilterFailureMessage(nodes.size(), cycle.status.message(),
                                                         post_filter.message);
+  if (!post_filter.message.empty()) {
+    failure.post_filter_begins = failure.message.size() - post_filter.message.size() - 1;
+  }
   if (failure.status.plugin().empty() && !failure.rejecting_plugins.empty()) {
     failure.status.SetPlugin(failure.rejecting_plugins.front());
   }
