@@ -188,14 +188,14 @@ class Scheduler {
   virtual bool RunSteps(int64_t most) = 0;
   // Waits until something arrives from another thread (what the cluster delivers, the end of a
   // binding, what a plugin posts), or until NextDue() or `until`. Run() is this and RunSteps() in
-  // turn: for who has to do something else in between.
+  // turn: for a caller that does something else in between.
   virtual void Wait(absl::Time until) = 0;
   // When a timer, backoff or flush is due next; InfiniteFuture if nothing is waiting for time.
   virtual absl::Time NextDue() const = 0;
   // When a backoff or a Permit wait ends next: NextDue() without the timers of plugins, and without
   // the retry of all that was unschedulable for five minutes, which never ends.
   virtual absl::Time NextRetry() const = 0;
-  // Whether a pod that is placed waits for an answer from outside (AnsweredOutside), who goes by
+  // Whether a pod that is placed waits for an answer from outside (AnsweredOutside), which takes
   // real time.
   virtual bool AwaitsOutside() const = 0;
   // When the next timer of a plugin (Handle::RunAt) is due, of those set no later than `set_until`.

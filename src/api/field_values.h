@@ -20,7 +20,7 @@ struct FieldValues {
   absl::string_view message;  // the type that has the field: "Toleration"
   absl::string_view field;    // as documents spell it
   // With spaces between. The empty text is taken everywhere: it is the default, or required fields
-  // are checked by who reads them.
+  // are checked where they are read.
   absl::string_view values;
   absl::string_view not_read = "";  // values of the API that mean nothing here
   bool is_refused = true;           // any other, by an API server; else it only means nothing

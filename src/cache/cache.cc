@@ -199,8 +199,8 @@ void Cache::UntrackPod(UidRef pod) {
 
 // --- The table ---
 
-// Beyond the `known` first ones. Where many rows would move more than once, and those who follow
-// them would have to as well, they are better rearranged once.
+// Beyond the `known` first ones. Where many rows would move more than once, and with them whatever
+// follows the table, they are better rearranged once.
 void Cache::NoteOrderChanges(size_t known) {
   for (; known < order_changes_.size(); ++known) {
     const OrderChange& change = order_changes_[known];

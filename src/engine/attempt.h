@@ -97,7 +97,7 @@ struct PodFailure {
 enum class GroupAnswer : uint8_t {
   kNone,        // no more than the failures of its members say
   kPlaced,      // the minimum was reached
-  kPlan,        // it will be once those have gone who are evicted for it
+  kPlan,        // it will be once the victims of its plan have gone
   kInfeasible,  // proven: no assignment of its members to nodes exists now
   kUndecided,   // the budget of the search is spent
 };

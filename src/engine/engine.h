@@ -98,7 +98,7 @@ class Engine final : public Scheduler {
   absl::Status Watch();
 
   bool Step();
-  // A long train of events does not hold up who waits: kube-scheduler handles events beside its
+  // Many events in a row do not hold up pods that wait: kube-scheduler handles events beside its
   // loop. One takes some microseconds. A number, not a time: the same input has the same outcome.
   static constexpr int64_t kMaxConsecutiveEvents = 160;
   int64_t ConsecutiveEvents() const;

@@ -44,7 +44,7 @@ void EntryScheduler::Permit(const AttemptRequest& request, AttemptResult& result
   result.placed.erase(refused, result.placed.end());
   if (!request.IsReachedBy(result.placed)) {
     result.minimum_reached = false;
-    // The cause stands first: the group fails for who was refused here, not for its surplus.
+    // The cause stands first: the group fails for the pod refused here, not for its surplus.
     std::rotate(result.failed.begin(), result.failed.end() - 1, result.failed.end());
     pod_scheduler_.RollBackGroup(request, result);
   }

@@ -51,7 +51,7 @@ struct GroupExplanation {
   int running = 0;
   bool starts = false;                            // at least its minimum would run, or does already
   std::map<std::string, std::string> placements;  // by the pod's "namespace/name"
-  std::map<std::string, PostFilterResult> plans;  // the same: who would preempt, and whom
+  std::map<std::string, PostFilterResult> plans;  // the same: the preemptors, and their victims
   std::string message;                            // why it would not start, or is not tried at all
   // What was found out about a place for it: "placed", "plan" (once `plans` are carried out),
   // "infeasible" (proven), "undecided" (the search spent its budget); empty for nothing of that.

@@ -38,7 +38,7 @@ void FailureHandler::RequeuePodsBlockedByNomination(const std::shared_ptr<const 
                          .except_group = cluster_.GroupOf(*pod).value_or("")});
 }
 
-// A copy, for those who end nominations.
+// A copy, since its users end nominations.
 std::vector<std::shared_ptr<const PodInfo>> FailureHandler::PodsNominatedTo(
     Symbol node_name) const {
   const auto pods = cluster_.nominations().NominatedPods(node_name);

@@ -71,7 +71,7 @@ FreeResources FreeResourcesOnNodes::FreeOn(Symbol node) const {
   return {.milli_cpu = free(kCpu), .memory_bytes = free(kMemory)};
 }
 
-// Then an attempt may change for whom, and room may come where no pod left.
+// Then an attempt may change for which pods it is held, and room may come where no pod left.
 bool FreeResourcesOnNodes::IsHeldForOthers() const {
   return cluster_.nominations().size() > 0 || reservations_.is_active();
 }

@@ -167,7 +167,7 @@ bool GroupMoveSpace::KeepBudgetsAndGroups(const std::vector<PodPtr>& pods) const
 }
 
 // Sets of pods that give what is lacking, of which none could stay. Where nothing that can be
-// summed up is lacking, single pods: who is in the way, the filters will say.
+// summed up is lacking, single pods: the filters will say which of them is in the way.
 void GroupMoveSpace::AddSets(NodeRow row, const Deficits& lacks, int most,
                              std::vector<std::pair<Move, int64_t>>& moves) {
   std::vector<PodPtr> movable;

@@ -10,9 +10,9 @@
 namespace berth {
 
 // A pod is moved by evicting it: its controller makes it anew. So it is planned only if the whole
-// group then has a place, and each pod that is moved has one, too. Who may be moved: pods of the
-// group's profile that MovesPods::MayMove() allows, of no higher priority than any pending
-// member, whom no PodDisruptionBudget protects, and of a group only what it has beyond its minimum.
+// group then has a place, and each pod that is moved has one, too. Pods may be moved that are of
+// the group's profile, that MovesPods::MayMove() allows, whose priority is no higher than any
+// pending member's, and that no PodDisruptionBudget protects; of a group only its surplus.
 // Scheduling thread.
 class GroupMoves {
  public:

@@ -196,8 +196,8 @@ void GroupPreemption::Draft::MoveViolatingToFront(std::vector<std::vector<Victim
   units.insert(units.end(), others.begin(), others.end());
 }
 
-// As KEP-5710, but for the work that would be lost: higher priority first, then who would lose more
-// GPU time, then groups, larger ones first, then the earlier start.
+// As KEP-5710, but for the work that would be lost: higher priority first, then what would lose
+// more GPU time, then groups, larger ones first, then the earlier start.
 std::vector<std::vector<GroupPreemption::Draft::Victim*>>
 GroupPreemption::Draft::UnitsByImportance() {
   // The members of a group that does not run any more go or stay together.
@@ -255,7 +255,7 @@ bool GroupPreemption::Draft::CanStay(const Victim& victim) const {
   return fits;
 }
 
-// The pods are back: whether every member whom they concern still has its place. These are the ones
+// The pods are back: whether every member that they concern still has its place. These are the ones
 // on their nodes and, since quotas and rules about other nodes count all, one of each kind.
 bool GroupPreemption::Draft::HoldWithout(absl::Span<Victim* const> unit) {
   std::vector<PodPtr> concerned;

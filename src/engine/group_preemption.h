@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preemption by a group as a whole: who is to be evicted, on whatever nodes, so that it starts.
+// Preemption by a group as a whole: which pods are to be evicted, on whatever nodes, so that it
+// starts.
 #ifndef BERTH_SRC_ENGINE_GROUP_PREEMPTION_H_
 #define BERTH_SRC_ENGINE_GROUP_PREEMPTION_H_
 
@@ -37,8 +38,8 @@ struct VictimsCost {
   }
 };
 
-// A plan is made in a transaction: where a member fits nowhere, PostFilter says whom to evict for
-// it, who is taken off at once, and the member is placed there; so the next members see the room
+// A plan is made in a transaction: where a member fits nowhere, PostFilter names victims,
+// which are taken off at once, and the member is placed there; so the next members see the room
 // and the quota that is left. It is a plan only if the group reaches its minimum so; then as many
 // of the evicted pods as can stay are put back. In the end everything is rolled back: the victims
 // are there until they have gone. Scheduling thread.
@@ -48,8 +49,8 @@ class GroupPreemption {
   GroupPreemption(ClusterState& cluster, PodScheduler& pod_scheduler)
       : cluster_(cluster), pod_scheduler_(pod_scheduler) {}
 
-  // For a group that missed its minimum. Adds to `result` what is to be done: whom each member
-  // evicts, and all nominations, which hold the places until the group starts or gives up. If a
+  // For a group that missed its minimum. Adds to `result` what is to be done: the victims of each
+  // member, and all nominations, which hold the places until the group starts or gives up. If a
   // shortage is known, sums may say that no evictions end it.
   void Plan(const AttemptRequest& request, const std::optional<GroupShortage>& shortage,
             AttemptResult& result);

@@ -19,7 +19,7 @@
 
 namespace berth {
 
-// A plan while it is made: the transaction, and who goes for whom.
+// A plan while it is made: the transaction, and the victims of each member.
 class GroupPreemption::Draft {
  public:
   using PodPtr = std::shared_ptr<const PodInfo>;

@@ -186,7 +186,7 @@ NodePlacement GroupReservations::OpenNodes(const PodInfo* beside, absl::Time now
   return open;
 }
 
-// Sums at the time of the reservation: who stays, the group's members, and the pod.
+// Sums at the time of the reservation: the pods that still run, the group's members, and the pod.
 bool GroupReservations::HasRoomBeside(const PodInfo& pod, NodeRow row, absl::Time now) const {
   const NodeTable& nodes = cluster_.nodes();
   const NodeInfo& node = nodes.node(row);

@@ -265,8 +265,8 @@ void GroupScheduler::TryMember(const AttemptRequest& request,
   add_failure(std::move(failure));
 }
 
-// Takes out of `failed` whom siblings that were placed since may have let in, if `beside_siblings`,
-// and, once the group stands, those for which PostFilter did not run.
+// Takes out of `failed` those that siblings placed since may have let in, if `beside_siblings`,
+// and, once the group reaches its minimum, those for which PostFilter did not run.
 MemberOrder GroupScheduler::TakeMembersToRetry(const AttemptRequest& request, AttemptResult& result,
                                                bool beside_siblings) {
   const int placed = static_cast<int>(result.placed.size());

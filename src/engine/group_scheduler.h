@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schedules a group of pods: in which order its members are tried, who is tried again, and what is
-// done when it misses its minimum.
+// Schedules a group of pods: in which order its members are tried, which are tried again, and what
+// is done when it misses its minimum.
 #ifndef BERTH_SRC_ENGINE_GROUP_SCHEDULER_H_
 #define BERTH_SRC_ENGINE_GROUP_SCHEDULER_H_
 

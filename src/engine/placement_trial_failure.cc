@@ -27,7 +27,7 @@ std::string AmountText(absl::string_view resource, int64_t amount) {
 }  // namespace
 
 // Whether there would be room without pods of a lower priority than `below`. Rules of quotas may
-// say otherwise who can go.
+// allow other victims.
 bool PlacementTrial::WouldHaveRoom(const NodePlacement& placement, int32_t below) const {
   int64_t room = 0;
   for (const RequestKind& kind : kinds_) {

@@ -36,8 +36,8 @@ class PodScheduler {
                NodeRow row, AttemptResult& result);
   // The rows on which the pod could be placed now, in row order.
   std::vector<NodeRow> FeasibleRows(const AttemptRequest& request, const PodInfo& pod) const;
-  // Places the pod, as Place() does but without a word about why not, or says where room could be
-  // made for it and by evicting whom, if PostFilter is to be asked.
+  // Places the pod, as Place() does but without reasons if it fails. Or, if PostFilter is to be
+  // called: where room could be made for it, and which victims that takes.
   struct PlacedOrPlan {
     bool placed = false;
     bool found = false;  // a plan, with a node

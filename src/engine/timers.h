@@ -21,7 +21,7 @@ class Timers {
   TimerId Add(absl::Time time, absl::Time now, std::function<void()> work);
   // Returns false if there is none.
   bool Cancel(TimerId timer);
-  // Runs what is due, by time, then by who was set first. What is set meanwhile is left for the
+  // Runs what is due, by time, then in the order of Add(). What is set meanwhile is left for the
   // next call, so that a timer that sets itself again does not hold up others. Returns how many
   // have run.
   int RunDue(absl::Time now);

@@ -7,8 +7,8 @@
 
 namespace berth {
 
-// `qps` tokens a second, of which at most `burst` are saved up. No token is promised: who finds
-// none comes again, so that one who goes away meanwhile has cost the others nothing.
+// `qps` tokens a second, of which at most `burst` are saved up. No token is promised: a caller
+// that finds none comes again, so that one which gives up meanwhile has cost the others nothing.
 class RateLimiter {
  public:
   // A `qps` of zero or less does not limit. A `burst` below one counts as one.

@@ -72,7 +72,7 @@ class EventQueue {
   bool Continue();
   // The entry is about to change: puts earlier events to it first.
   void ApplyPendingEvents(QueueEntry& entry);
-  // Keeps the index of who waits for whose events in step with what the entry waits for.
+  // Keeps the index, of the entries that wait for a plugin's events, in step with the entry.
   void Reindex(QueueEntry& entry);
 
   // The work for events so far: a step takes some tenths of a microsecond.
@@ -95,7 +95,7 @@ class EventQueue {
     absl::Span<const PluginSlot> interested;
     uint64_t number = 0;      // by order of occurrence
     uint64_t next_class = 0;  // classes with lower numbers have been asked
-    bool pod_left = false;    // it is left to RetryTurns who of its lines is tried
+    bool pod_left = false;    // RetryTurns chooses which entry is tried
     bool has_begun = false;
   };
   // The entries to be requeued.

@@ -15,8 +15,8 @@
 namespace berth {
 
 // The active entries, and those in backoff that may be tried early: when it is their line's turn
-// and the line has no active one. Knows of strict lines also who else has failed and waits. Holds
-// no ownership. Belongs to the queue.
+// and the line has no active one. Knows of strict lines also which entries have failed and wait.
+// Holds no ownership. Belongs to the queue.
 class LinedEntries {
  public:
   // Both outlive this.
@@ -50,8 +50,8 @@ class LinedEntries {
     const QueueSortPlugin* sort;
     QueueOrder* order;
     int line;
-    // In a strict line, if QueueSort goes by when pods were tried last: who was tried again would
-    // be behind those that it holds up.
+    // In a strict line, if QueueSort goes by when pods were tried last: an entry that was tried
+    // again would be behind those that it holds up.
     bool by_arrival;
     bool operator()(const QueueEntry& a, const QueueEntry& b) const {
       const int comparison = order->Compare(line, a.lead, b.lead);
@@ -68,7 +68,7 @@ class LinedEntries {
     bool is_strict = false;
     OrderedEntries<LineLess> active;
     OrderedEntries<LineLess, &QueueEntry::place_in_line> in_backoff;
-    absl::flat_hash_set<const QueueEntry*> failed;  // of a strict one: who was tried and waits
+    absl::flat_hash_set<const QueueEntry*> failed;  // of a strict one: tried, and waiting
     const QueueEntry* first_failed = nullptr;
     const QueueEntry* head = nullptr;  // as the contest knows it
   };
@@ -77,9 +77,9 @@ class LinedEntries {
   static const QueueEntry* FirstFailed(const Line& line);
   // By another one.
   static bool IsBlocked(const Line& line, const QueueEntry& entry);
-  // Who of the line is tried at its turn, or null.
+  // The entry of the line that is tried at its turn, or null.
   QueueEntry* HeadOf(const Line& line) const;
-  // Tells the contest who is first; again if that is `changed`.
+  // Tells the contest which entry is first; again if that is `changed`.
   void UpdateHead(Line& line, const QueueEntry* changed);
 
   const QueueSortPlugin& sort_;

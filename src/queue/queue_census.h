@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many pods wait, where and for whom.
+// How many pods wait, in which part of the queue, and for which plugins.
 #ifndef BERTH_SRC_QUEUE_QUEUE_CENSUS_H_
 #define BERTH_SRC_QUEUE_QUEUE_CENSUS_H_
 

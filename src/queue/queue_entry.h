@@ -113,8 +113,8 @@ struct QueueEntry {
   Status gate;
 };
 
-// The outcome of an attempt that leaves pods pending: who rejected them. No plugin at all: an
-// error.
+// The outcome of an attempt that leaves pods pending: the plugins that rejected them. No plugin at
+// all: an error.
 struct Rejection {
   std::vector<Symbol> unschedulable_plugins;
   std::vector<Symbol> pending_plugins;           // those that said Pending

@@ -52,7 +52,7 @@ class Requeuer {
   // The group's members changed: it may have become ready, or no longer be.
   void RecheckGroup(QueueEntry& entry);
 
-  // Takes note of a failed attempt: who rejected, when, and how long that makes the backoff.
+  // Takes note of a failed attempt: which plugins rejected, when, and how long the backoff is then.
   void CountFailure(QueueEntry& entry, const Rejection& rejection);
   // Sees to it that an entry is not tried before a backoff that begins now is over, as long as that
   // of a pod with this history, whose attempt came to nothing.

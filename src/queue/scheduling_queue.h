@@ -52,7 +52,7 @@ struct QueueOptions {
   Symbol queue_sort_name;
   SchedulerMetrics* metrics = nullptr;  // may be null
   QueueOrder* order = nullptr;          // null: QueueSort alone decides
-  // Where there is room; null: who might fit is tried, without a look whether it does.
+  // Where there is room; null: entries that might fit are tried, without a look whether they do.
   FreeResourcesView* room = nullptr;
 };
 

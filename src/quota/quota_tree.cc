@@ -131,7 +131,7 @@ std::optional<int64_t> QuotaTree::capacity(int line) const { return capacity_[li
 // Everything but `used_`, from the bottom up.
 void QuotaTree::Reckon(int line) {
   const QuotaLine& of = lines_[line];
-  // Whoever names a min names it for those above, too, of whom it is a part.
+  // A quota that names a min names it for those above it, too.
   for (auto next = top_down_.rbegin(); next != top_down_.rend(); ++next) {
     const QuotaId quota = *next;
     concerns_[At(quota, line)] =

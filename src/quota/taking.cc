@@ -72,8 +72,8 @@ __int128 TakingRule::Share(QuotaId quota, int line) const {
   return shares_.at({quota, line});
 }
 
-// What a quota never lends counts as used: no other quota can have it, so who uses as much beside
-// it has it from others.
+// What a quota never lends counts as used: no other quota can have it, so a quota that uses as much
+// beside it has it from others.
 TakingRule::Side TakingRule::SideOf(QuotaId quota, QuotaId ancestor, int line, Bound bound) const {
   const __int128 whole =
       bound == Bound::kGuarantee ? tree_.guarantee(quota, line) : Share(quota, line);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// AssignmentSearch: backtracking over who of a group goes where, with a budget.
+// AssignmentSearch: backtracking over assignments of members to nodes, with a budget.
 #ifndef BERTH_SRC_SEARCH_ASSIGNMENT_SEARCH_H_
 #define BERTH_SRC_SEARCH_ASSIGNMENT_SEARCH_H_
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an API server and everybody who reads it make of a pod's status.
+// What an API server and its clients make of a pod's status.
 #ifndef BERTH_API_POD_STATUS_H_
 #define BERTH_API_POD_STATUS_H_
 

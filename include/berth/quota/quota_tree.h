@@ -50,8 +50,8 @@ class QuotaTree {
     QuotaId a, b, ancestor;
   };
   Branches BranchesOf(QuotaId a, QuotaId b) const;
-  // Whether the quota or one above it, below the cluster, names the line in min or max, or has
-  // somebody below it who names it in min: then what its pods hold of it is somebody's.
+  // Whether the quota or one above it, below the cluster, names the line in min or max, or a
+  // quota below it names it in min: then what its pods hold of it counts for a quota.
   bool Concerns(QuotaId quota, int line) const { return concerns_[At(quota, line)]; }
 
   // --- What is given ---

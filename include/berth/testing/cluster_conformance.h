@@ -12,7 +12,7 @@
 
 namespace berth::testing {
 
-// A cluster with what the checks need beside the port: somebody who makes objects and takes them
+// A cluster with what the checks need beside the port: what makes objects and takes them
 // away. Lives as long as one check.
 class ClusterUnderTest {
  public:
