@@ -331,9 +331,9 @@ Status CapacityScheduling::PlanOverNodes(const CycleState& state, const QuotaSta
   expected_.Refresh(handle_.nodes(), handle_.nominator());
   std::vector<NodeRow> rows = statuses.RowsWith(Code::kUnschedulable);
   KeepInPlacement(state, rows);
-  Status planned = PlanVictims(
-      {handle_, state, pod, std::move(rows), preemption_.budgets(), book_, expected_, trial, units},
-      result);
+  Status planned = PlanVictims({handle_, state, pod, std::move(rows), preemption_.budgets(), book_,
+                                expected_, short_rows_, trial, units},
+                               result);
   const bool waits = !result.nominated_node.has_value();
   return planned.ok() || waits ? planned : not_on_one;
 }
@@ -485,7 +485,7 @@ Status CapacityScheduling::PlanInTree(CycleState& state, const PodInfo& pod,
   KeepInPlacement(state, rows);
   expected_.Refresh(handle_.nodes(), handle_.nominator());
   return PlanVictims({handle_, state, pod, std::move(rows), preemption_.budgets(), book_, expected_,
-                      trial, *units},
+                      short_rows_, trial, *units},
                      result);
 }
 

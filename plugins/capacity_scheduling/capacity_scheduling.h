@@ -35,6 +35,7 @@
 #include "plugins/capacity_scheduling/quota_status.h"
 #include "plugins/capacity_scheduling/quota_warnings.h"
 #include "plugins/capacity_scheduling/refused_by_share.h"
+#include "plugins/capacity_scheduling/short_rows.h"
 
 namespace berth {
 
@@ -209,6 +210,7 @@ class CapacityScheduling final : public Plugin,
   QuotaStatus status_;
   RefusedByShare refused_by_share_;
   ExpectedPods expected_;
+  ShortRows short_rows_;
   QuotaWarnings warnings_;
   IdentityMap<Symbol, ByUid> missing_claims_;  // nodes of pods
   uint64_t claims_version_ = 0;

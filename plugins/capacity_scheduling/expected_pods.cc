@@ -22,19 +22,15 @@ void ExpectedPods::Refresh(const NodeTable& nodes, const Nominator& nominator) {
   const auto changes = nodes.ChangesSince(version_);
   const auto nominations = nominator.ChangesSince(nominations_version_);
   if (table_ != nodes.id() || !changes.has_value() || !nominations.has_value()) {
-    rows_.assign(nodes.size(), OnRow());
-    for (NodeRow row = 0; row < nodes.size(); ++row) {
-      Recount(nodes.node(row), nominator, rows_[row]);
-    }
+    RecountAll(nodes, nominator);
   } else {
     for (const RowChange& change : *changes) {
-      const NodeInfo& node = nodes.node(change.row);
-      if (rows_[change.row].generation == node.generation()) continue;
-      Recount(node, nominator, rows_[change.row]);
+      const uint64_t generation = nodes.node(change.row).generation();
+      if (rows_[change.row].generation != generation) Recount(nodes, nominator, change.row);
     }
     for (const Symbol name : *nominations) {
       const NodeRow row = nodes.FindRow(name);
-      if (row >= 0) Recount(nodes.node(row), nominator, rows_[row]);
+      if (row >= 0) Recount(nodes, nominator, row);
     }
   }
   table_ = nodes.id();
@@ -42,7 +38,26 @@ void ExpectedPods::Refresh(const NodeTable& nodes, const Nominator& nominator) {
   nominations_version_ = nominator.version();
 }
 
-void ExpectedPods::Recount(const NodeInfo& node, const Nominator& nominator, OnRow& row) {
+void ExpectedPods::RecountAll(const NodeTable& nodes, const Nominator& nominator) {
+  rows_.assign(nodes.size(), OnRow());
+  for (NodeRow row = 0; row < nodes.size(); ++row) Recount(nodes, nominator, row);
+  first_recount_ = recounts() + 1;
+  recounted_.clear();
+}
+
+std::optional<absl::Span<const NodeRow>> ExpectedPods::RecountedSince(uint64_t recounts) const {
+  if (recounts < first_recount_) return std::nullopt;
+  return absl::MakeConstSpan(recounted_).subspan(recounts - first_recount_);
+}
+
+void ExpectedPods::Recount(const NodeTable& nodes, const Nominator& nominator, NodeRow at) {
+  const NodeInfo& node = nodes.node(at);
+  OnRow& row = rows_[at];
+  if (recounted_.size() > rows_.size() + 1024) {  // to read them is no cheaper than all rows
+    first_recount_ = recounts();
+    recounted_.clear();
+  }
+  recounted_.push_back(at);
   row = OnRow();
   row.generation = node.generation();
   ResourceVector leaving;

@@ -5,8 +5,10 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "berth/api/resources.h"
 #include "berth/columns/node_table.h"
 #include "berth/handle/nominator.h"
@@ -31,12 +33,20 @@ class ExpectedPods {
   void Refresh(const NodeTable& nodes, const Nominator& nominator);
   const OnRow& at(NodeRow row) const { return rows_[row]; }
 
+  // Grows with each row that was counted again: it, or its nominations, changed.
+  uint64_t recounts() const { return first_recount_ + recounted_.size(); }
+  // The rows since then, oldest first; absent if all of them were, or too many.
+  std::optional<absl::Span<const NodeRow>> RecountedSince(uint64_t recounts) const;
+
  private:
-  void Recount(const NodeInfo& node, const Nominator& nominator, OnRow& row);
+  void RecountAll(const NodeTable& nodes, const Nominator& nominator);
+  void Recount(const NodeTable& nodes, const Nominator& nominator, NodeRow row);
 
   uint64_t table_ = 0, version_ = 0;  // NodeTable::id() and version()
   uint64_t nominations_version_ = 0;
   std::vector<OnRow> rows_;
+  uint64_t first_recount_ = 1;
+  std::vector<NodeRow> recounted_;
 };
 
 }  // namespace berth

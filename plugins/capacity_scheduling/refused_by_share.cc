@@ -20,38 +20,62 @@ void RefusedByShare::Add(const PodInfo& pod, QuotaId quota, Requests requests, b
              .sequence = next_sequence_++,
              .tree_version = book_.tree_version(),
              .requests = std::move(requests)};
-  if (may_reclaim) refused.borrowed = Figures(book_).Borrowed(quota, refused.requests);
+  const bool by_time = book_.tree().has_history();
+  if (may_reclaim || by_time) refused.borrowed = Figures(book_).Borrowed(quota, refused.requests);
+  if (by_time) LookAt(absl::InfinitePast());
 }
 
-void RefusedByShare::SetTimer() {
-  timer_is_set_ = true;
-  const absl::Time now = handle_.clock().Now();
-  handle_.RunAt(plugin_, std::max(now, last_) + kPause, [this] { Look(); });
+void RefusedByShare::LookAt(absl::Time time) {
+  time = std::max(time, std::max(handle_.clock().Now(), last_) + kPause);
+  if (timer_ != TimerId::kNone) {
+    if (due_ <= time) return;
+    handle_.CancelTimer(timer_);
+  }
+  due_ = time;
+  timer_ = handle_.RunAt(plugin_, time, [this] { Look(); });
 }
 
-// With the tree as of the last attempt, as QuotaStatus.
+__int128 RefusedByShare::Enough(const Refused& refused) {
+  constexpr int kSteps = 8;  // up to what it asks for, and from there up to twice as much
+  __int128 asked = 0;
+  for (const LineAmounts& request : refused.requests) {
+    for (const auto& [line, amount] : request) asked = std::max<__int128>(asked, amount);
+  }
+  const __int128 step = std::max(asked, refused.borrowed) / kSteps;
+  return refused.borrowed + (refused.borrowed == 0 ? 1 : std::max<__int128>(1, step));
+}
+
+bool RefusedByShare::MayTakeMore(const Refused& refused, __int128 borrowed) const {
+  return figures_changed_ ? borrowed > refused.borrowed : borrowed >= Enough(refused);
+}
+
+// With the tree as of the last attempt, as QuotaStatus, but for the time.
 void RefusedByShare::Look() {
-  timer_is_set_ = false;
+  timer_ = TimerId::kNone;
   last_ = handle_.clock().Now();
   book_.RefreshNominations();
+  book_.mutable_tree().Advance(last_);
   Figures figures(book_);
-  absl::flat_hash_map<std::pair<QuotaId, Requests>, Found> found_by_request;
+  absl::flat_hash_map<Alike, Found> found_by_request;
   absl::flat_hash_map<QuotaId, LineAmounts> activated;  // what these ask for
   std::vector<std::shared_ptr<const PodInfo>> pods;
-  bool some_are_left = false;
+  std::vector<Refused*> left;
+  bool some_have_no_room = false;
   for (Refused* const refused : InOrder()) {
     if (refused->tree_version == book_.tree_version()) {
       const auto& [quota, requests] = std::tie(refused->quota, refused->requests);
       const auto [at, is_new] = found_by_request.try_emplace({quota, requests});
       Found& found = at->second;
       if (is_new) found.borrowed = figures.Borrowed(quota, requests);
-      const __int128 before = std::exchange(refused->borrowed, found.borrowed);
-      if (found.borrowed <= before) continue;
+      if (!MayTakeMore(*refused, found.borrowed)) {
+        refused->borrowed = std::min(refused->borrowed, found.borrowed);
+        left.push_back(refused);
+        continue;
+      }
       LineAmounts& others = activated[quota];
       found.is_full |= !others.empty() && figures.Borrowed(quota, requests, others) == 0;
       if (found.is_full) {
-        refused->borrowed = before;
-        some_are_left = true;
+        some_have_no_room = true;
         continue;
       }
       AddAmounts(requests.front(), others);
@@ -59,9 +83,50 @@ void RefusedByShare::Look() {
     absl::StatusOr<std::shared_ptr<const PodInfo>> pod = PodInfo::Create(refused->pod);
     if (pod.ok()) pods.push_back(*std::move(pod));
   }
+  figures_changed_ &= some_have_no_room;
+  if (some_have_no_room) {
+    LookAt(absl::InfinitePast());
+  } else if (const absl::Time then = WhenDecayLetsIn(left); then < absl::InfiniteFuture()) {
+    LookAt(then);
+  }
   for (const auto& pod : pods) Remove(*pod->identity());
   if (!pods.empty()) handle_.Activate(pods);
-  if (some_are_left) SetTimer();
+}
+
+// Looks ahead in steps that double, from a sixteenth of the shortest half-life on, and then halves
+// the last one. After some half-lives usage is what runs now, and changes no more.
+absl::Time RefusedByShare::WhenDecayLetsIn(const std::vector<Refused*>& left) {
+  if (left.empty() || !book_.tree().has_history()) return absl::InfiniteFuture();
+  absl::flat_hash_map<Alike, __int128> enough;  // the least, of pods that are alike
+  for (const Refused* const refused : left) {
+    const auto [at, is_new] = enough.try_emplace({refused->quota, refused->requests});
+    at->second = is_new ? Enough(*refused) : std::min(at->second, Enough(*refused));
+  }
+  const auto lets_in = [&](absl::Duration after) {
+    const QuotaTree::Later later(book_.mutable_tree(), last_ + after);
+    Figures figures(book_);
+    return absl::c_any_of(enough, [&](const auto& alike) {
+      return figures.Borrowed(alike.first.first, alike.first.second) >= alike.second;
+    });
+  };
+  absl::Duration shortest = absl::InfiniteDuration(), longest = absl::ZeroDuration();
+  for (QuotaId quota = 0; quota < book_.tree().size(); ++quota) {
+    const std::optional<absl::Duration>& half_life = book_.tree().spec(quota).half_life;
+    shortest = std::min(shortest, half_life.value_or(shortest));
+    longest = std::max(longest, half_life.value_or(longest));
+  }
+  constexpr int kHalfLives = 16;
+  absl::Duration before = absl::ZeroDuration(), after = shortest / kHalfLives;
+  while (!lets_in(after)) {
+    if (after > kHalfLives * longest) return absl::InfiniteFuture();
+    before = after;
+    after *= 2;
+  }
+  while (after - before > kPause) {
+    const absl::Duration middle = before + (after - before) / 2;
+    (lets_in(middle) ? after : before) = middle;
+  }
+  return last_ + after;
 }
 
 // Those that still wait, in the order in which they are activated; others are forgotten.
@@ -97,6 +162,19 @@ RefusedByShare::Figures::Figures(const QuotaBook& book) : tree_(book.tree()) {
   add(book.Promised());
 }
 
+const RefusedByShare::Figures::OfChildren& RefusedByShare::Figures::ChildrenOf(QuotaId above,
+                                                                               int line) {
+  const std::vector<__int128>& shares = SharesOf(line);
+  const auto [known, is_new] = of_children_.try_emplace({above, line});
+  OfChildren& sums = known->second;
+  if (!is_new) return sums;
+  for (const QuotaId child : tree_.children(above)) {
+    sums.shares += shares[child];
+    sums.beyond += RunningBeyond(child, line, shares[child]);
+  }
+  return sums;
+}
+
 const std::vector<__int128>& RefusedByShare::Figures::SharesOf(int line) {
   const auto [known, is_new] = shares_.try_emplace(line);
   if (is_new) known->second = tree_.SharesOf(line);
@@ -123,12 +201,11 @@ __int128 RefusedByShare::Figures::BorrowedBeside(QuotaId side, QuotaId quota,
     const std::vector<__int128>& shares = SharesOf(line);
     if (tree_.HeldWith(side, line, quota, amount) > shares[side]) return 0;
     const QuotaId above = tree_.parent(side);
-    __int128 of_own = shares[above];  // of pods of `above` itself, which stand beside its children
-    for (const QuotaId beside : tree_.children(above)) {
-      of_own -= shares[beside];
-      if (beside != side) borrowed += RunningBeyond(beside, line, shares[beside]);
-    }
-    borrowed += std::max<__int128>(0, tree_.own(above, line) - std::max<__int128>(0, of_own));
+    const OfChildren& beside = ChildrenOf(above, line);  // the side itself included
+    borrowed += beside.beyond - RunningBeyond(side, line, shares[side]);
+    // Of pods of `above` itself, which stand beside its children.
+    const __int128 of_own = std::max<__int128>(0, shares[above] - beside.shares);
+    borrowed += std::max<__int128>(0, tree_.own(above, line) - of_own);
   }
   return borrowed;
 }

@@ -25,8 +25,9 @@ namespace berth {
 // what waiting pods of all quotas ask for, and what was promised to a nominated pod can be taken
 // back once it runs. So as long as pods are refused this looks at the figures, at most once in
 // kPause and only after such a change, and activates pods that may take more than when they were
-// refused: of each quota no more than its share has room for. In a tree, for quotas with the
-// strategy FairShare. Scheduling thread.
+// refused: of each quota no more than its share has room for. Where usage counts with a half-life,
+// shares change with time alone: then it also looks when that lets a pod in. In a tree, for quotas
+// with the strategy FairShare. Scheduling thread.
 class RefusedByShare {
  public:
   static constexpr absl::Duration kPause = absl::Seconds(1);
@@ -43,7 +44,9 @@ class RefusedByShare {
   void Remove(UidRef pod) { refused_.Erase(pod); }
   // Waiting pods ask for something else than before, or a pod was given what it asked for.
   void FiguresChanged() {
-    if (!refused_.empty() && !timer_is_set_) SetTimer();
+    if (refused_.empty()) return;
+    figures_changed_ = true;
+    LookAt(absl::InfinitePast());
   }
 
  private:
@@ -57,7 +60,9 @@ class RefusedByShare {
     Requests requests;
     __int128 borrowed = 0;  // Borrowed() when it was refused, or at the last look
   };
-  // What is found for pods of one quota that ask for the same.
+  // Pods of one quota that ask for the same.
+  using Alike = std::pair<QuotaId, Requests>;
+  // What is found for them.
   struct Found {
     __int128 borrowed = 0;
     bool is_full = false;  // the share has no room for one more
@@ -72,18 +77,31 @@ class RefusedByShare {
     __int128 Borrowed(QuotaId quota, const Requests& requests, const LineAmounts& and_more = {});
 
    private:
+    // Of the children of a quota, of a line.
+    struct OfChildren {
+      __int128 shares = 0, beyond = 0;  // the sums of shares, and of RunningBeyond()
+    };
+    const OfChildren& ChildrenOf(QuotaId above, int line);
     __int128 BorrowedBeside(QuotaId side, QuotaId quota, const LineAmounts& request);
     __int128 RunningBeyond(QuotaId quota, int line, __int128 share) const;
     const std::vector<__int128>& SharesOf(int line);
 
     const QuotaTree& tree_;
     absl::flat_hash_map<int, std::vector<__int128>> shares_;  // by line: of each quota
+    absl::flat_hash_map<std::pair<QuotaId, int>, OfChildren> of_children_;
     // At and below the quota, by line: of pods that leave or are nominated.
     absl::flat_hash_map<std::pair<QuotaId, int>, __int128> not_running_;
   };
 
-  void SetTimer();
+  // Looks then, or as soon after it as kPause allows, unless it looks before.
+  void LookAt(absl::Time time);
   void Look();
+  bool MayTakeMore(const Refused& refused, __int128 borrowed) const;
+  // The least that MayTakeMore() for time alone: not each unit that others borrow more while usage
+  // decays has the pod tried.
+  static __int128 Enough(const Refused& refused);
+  // When decay alone gives one of those that are left enough; InfiniteFuture if it never will.
+  absl::Time WhenDecayLetsIn(const std::vector<Refused*>& left);
   std::vector<Refused*> InOrder();
 
   Handle& handle_;
@@ -91,7 +109,9 @@ class RefusedByShare {
   const std::string plugin_;
   IdentityMap<Refused, ByUid> refused_;
   uint64_t next_sequence_ = 0;
-  bool timer_is_set_ = false;
+  bool figures_changed_ = false;  // since the last look
+  TimerId timer_ = TimerId::kNone;
+  absl::Time due_;  // if there is a timer
   absl::Time last_ = absl::InfinitePast();
 };
 

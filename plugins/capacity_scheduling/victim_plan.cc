@@ -14,7 +14,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "plugins/capacity_scheduling/spent_budgets.h"
 #include "plugins/capacity_scheduling/victim_units.h"
@@ -130,69 +129,25 @@ class Planner {
 
   bool IsOpen(NodeRow row) const { return needs_victims_[row] && !IsHopeless(row); }
 
-  // A resource that the pod requests, on all rows.
-  struct Column {
-    ResourceId id;
-    int64_t asked, most;  // by the pod, by any unit that may go
-    absl::Span<const int64_t> has, used;
-
-    // What the row lacks of it, in `lack`; false if the sum is beyond int64.
-    bool FindLack(NodeRow row, const ExpectedPods::OnRow& expected, int64_t& lack) const {
-      if (__builtin_sub_overflow(used[row], has[row], &lack)) return false;
-      if (__builtin_add_overflow(lack, asked, &lack)) return false;
-      return expected.is_none() || !__builtin_add_overflow(lack, expected.more.Get(id), &lack);
-    }
-  };
-
-  // What sums say of a row: whether a pod has to go for room on the node, whether that would do,
-  // and how many pods at least.
-  struct RowSums {
-    bool is_short = false, is_possible = true;
-    int64_t pods = 0;
-  };
-  // False if they do not say it.
-  bool FindSums(NodeRow row, absl::Span<const Column> columns, RowSums& sums) const {
-    const ExpectedPods::OnRow& expected = query_.expected.at(row);
-    // Of nominated pods the pod itself does not count, nor do those of a lower priority.
-    if (!expected.is_exact || expected.lowest_priority < query_.pod.priority()) return false;
-    const int64_t coming = nodes_.pod_count()[row] + 1 + expected.coming_pods;
-    if (__builtin_sub_overflow(coming - expected.leaving_pods, nodes_.allowed_pods()[row],
-                               &sums.pods)) {
-      return false;
-    }
-    sums.is_short = sums.pods > 0;
-    for (const Column& column : columns) {
-      int64_t lack = 0;
-      if (!column.FindLack(row, expected, lack)) return false;
-      if (lack <= 0) continue;
-      sums.is_short = true;
-      if (column.most <= 0) {
-        sums.is_possible = false;
-      } else {
-        // Mostly one: no division.
-        sums.pods = std::max(sums.pods, lack <= column.most ? 1 : (lack - 1) / column.most + 1);
-      }
-    }
-    return true;
-  }
-
   // Splits the rows: those where nobody has to go for room on the node, and those where somebody
   // has; and how many pods have to go at least on any of these.
   void FindFreeRows() {
-    absl::InlinedVector<Column, 4> columns;
+    RowSummer::Resources resources;
     query_.pod.requests().ForEach([&](ResourceId id, int64_t amount) {
-      if (amount <= 0) return;
-      columns.push_back(
-          {id, amount, units_.MostRequested(id), nodes_.allocatable(id), nodes_.requested(id)});
+      if (amount > 0) resources.push_back({id, amount, units_.MostRequested(id)});
     });
+    const RowSummer summer(nodes_, query_.expected, std::move(resources), query_.pod.priority());
+    ShortRows::Kept* const kept =
+        query_.state.full_evaluation() ? nullptr : &query_.short_rows.For(summer);
     needs_victims_.assign(nodes_.size(), false);
     least_pods_ = std::numeric_limits<int64_t>::max();
     const NodeRow own_row = OwnRow();
     for (const NodeRow row : rows_) {
       RowSums sums;
-      if (row == own_row || !FindSums(row, columns, sums)) {
-        sums = {.is_short = !DeficitOf(row).met(), .is_possible = true, .pods = 1};
-      }
+      // Where the pod itself is nominated, sums count it.
+      const bool found = row != own_row && (kept != nullptr ? kept->FindSums(summer, row, sums)
+                                                            : summer.FindSums(row, sums));
+      if (!found) sums = {.is_short = !DeficitOf(row).met(), .is_possible = true, .pods = 1};
       if (!sums.is_short) {
         free_rows_.push_back(row);
       } else if (sums.is_possible) {

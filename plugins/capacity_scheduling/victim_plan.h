@@ -13,6 +13,7 @@
 #include "berth/preemption/victim_rules.h"
 #include "plugins/capacity_scheduling/expected_pods.h"
 #include "plugins/capacity_scheduling/quota_book.h"
+#include "plugins/capacity_scheduling/short_rows.h"
 #include "plugins/capacity_scheduling/victim_list.h"
 
 namespace berth {
@@ -26,6 +27,7 @@ struct VictimQuery {
   const DisruptionBudgets& budgets;
   const QuotaBook& book;         // the kinds of nodes
   const ExpectedPods& expected;  // as of now
+  ShortRows& short_rows;
   VictimTrial& trial;
   VictimList& units;
 };

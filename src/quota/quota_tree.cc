@@ -38,8 +38,8 @@ QuotaTree::QuotaTree(std::vector<QuotaSpec> specs) : specs_(std::move(specs)) {
   FindLines();
   LinkParents();
   const size_t cells = specs_.size() * lines_.size();
-  for (auto* amounts : {&guarantee_, &most_, &pool_, &local_, &max_, &borrowing_limit_, &used_,
-                        &bubbled_, &own_, &wanted_, &needs_}) {
+  for (auto* amounts : {&guarantee_, &guaranteed_below_, &most_, &pool_, &local_, &max_,
+                        &borrowing_limit_, &used_, &bubbled_, &own_, &wanted_, &needs_}) {
     amounts->assign(cells, 0);
   }
   concerns_.assign(cells, false);
@@ -157,7 +157,7 @@ void QuotaTree::Reckon(int line) {
     }
     const std::optional<int64_t> min = quota == kCluster ? capacity_[line] : spec.min.Find(of);
     __int128 own = 0;
-    guarantee_[at] = of_children;
+    guarantee_[at] = guaranteed_below_[at] = of_children;
     if (min.has_value()) {
       guarantee_[at] = *min;
       own = *min - of_children;
@@ -336,13 +336,14 @@ void QuotaTree::MoveNeeds(QuotaId quota, int line, __int128 more) {
 std::vector<__int128> QuotaTree::SharesBelow(QuotaId above, int line, __int128 total) const {
   std::vector<ShareClaim> claims;
   claims.reserve(children_[above].size());
+  const double decayed_of_all = DecayedBelow(above, line);
   for (const QuotaId sibling : children_[above]) {
     const size_t at = At(sibling, line);
     claims.push_back({.guarantee = guarantee_[at],
                       .wanted = Takes(sibling, line),
                       .weight = WeightOf(sibling, line),
                       .priority = specs_[sibling].priority,
-                      .history_millionths = HistoryOf(sibling, line)});
+                      .history_millionths = HistoryOf(sibling, line, decayed_of_all)});
   }
   const bool has_history = specs_[above].half_life.has_value();
   return DivideFairly(total, claims, has_history ? specs_[above].history_milli : 0);
@@ -439,12 +440,21 @@ void QuotaTree::CatchUp(QuotaId quota) {
   decayed_at_[quota] = now_;
 }
 
-int64_t QuotaTree::HistoryOf(QuotaId quota, int line) const {
-  if (!has_history_ || quota == kCluster || !specs_[parents_[quota]].half_life.has_value())
-    return 0;
+double QuotaTree::DecayedBelow(QuotaId above, int line) const {
+  if (!specs_[above].half_life.has_value()) return 0;
   double all = 0;
-  for (const QuotaId sibling : children_[parents_[quota]]) all += DecayedOf(sibling, line);
-  return all <= 0 ? 0 : static_cast<int64_t>(DecayedOf(quota, line) / all * 1e6);
+  for (const QuotaId child : children_[above]) all += DecayedOf(child, line);
+  return all;
+}
+
+int64_t QuotaTree::HistoryOf(QuotaId quota, int line, double decayed_of_all) const {
+  return decayed_of_all <= 0 ? 0
+                             : static_cast<int64_t>(DecayedOf(quota, line) / decayed_of_all * 1e6);
+}
+
+int64_t QuotaTree::HistoryOf(QuotaId quota, int line) const {
+  if (!has_history_ || quota == kCluster) return 0;
+  return HistoryOf(quota, line, DecayedBelow(parents_[quota], line));
 }
 
 bool QuotaTree::IsConsistent() const {

@@ -61,15 +61,38 @@ std::string TakingVerdict::ToString(const QuotaTree& tree) const {
   return std::string(TakingName(taking));
 }
 
-// With one those of its siblings are known.
+TakingRule::Shares& TakingRule::SharesOf(int line) const {
+  if (shares_.empty()) shares_.resize(tree_.lines().size());
+  Shares& shares = shares_[line];
+  if (shares.of_quota.empty()) {
+    shares.of_quota.assign(tree_.size(), Shares::kUnknown);
+    shares.of_children.assign(tree_.size(), Shares::kUnknown);
+    shares.of_quota[QuotaTree::kCluster] = tree_.ShareOf(QuotaTree::kCluster, line);
+  }
+  return shares;
+}
+
 __int128 TakingRule::Share(QuotaId quota, int line) const {
-  if (const auto known = shares_.find({quota, line}); known != shares_.end()) return known->second;
-  if (quota == QuotaTree::kCluster) return shares_[{quota, line}] = tree_.ShareOf(quota, line);
-  const QuotaId above = tree_.parent(quota);
-  const std::vector<__int128> shares = tree_.SharesBelow(above, line, Share(above, line));
-  const auto& siblings = tree_.children(above);
-  for (size_t i = 0; i < shares.size(); ++i) shares_.try_emplace({siblings[i], line}, shares[i]);
-  return shares_.at({quota, line});
+  const Shares& shares = SharesOf(line);
+  if (shares.of_quota[quota] == Shares::kUnknown) {
+    OfChildren(tree_.parent(quota), line, Bound::kShare);
+  }
+  return shares.of_quota[quota];
+}
+
+// With the sum each of them is known.
+__int128 TakingRule::OfChildren(QuotaId quota, int line, Bound bound) const {
+  if (bound == Bound::kGuarantee) return tree_.guaranteed_below(quota, line);
+  Shares& shares = SharesOf(line);
+  __int128& sum = shares.of_children[quota];
+  if (sum != Shares::kUnknown) return sum;
+  sum = 0;
+  const std::vector<__int128> of_each = tree_.SharesBelow(quota, line, Share(quota, line));
+  for (size_t i = 0; i < of_each.size(); ++i) {
+    shares.of_quota[tree_.children(quota)[i]] = of_each[i];
+    sum += of_each[i];
+  }
+  return sum;
 }
 
 // What a quota never lends counts as used: no other quota can have it, so a quota that uses as much
@@ -79,12 +102,7 @@ TakingRule::Side TakingRule::SideOf(QuotaId quota, QuotaId ancestor, int line, B
       bound == Bound::kGuarantee ? tree_.guarantee(quota, line) : Share(quota, line);
   if (quota != ancestor) return {whole, tree_.Held(quota, line)};
   // Pods of the ancestor itself stand beside its children.
-  __int128 of_children = 0, used = tree_.used(quota, line);
-  for (const QuotaId child : tree_.children(quota)) {
-    of_children += bound == Bound::kGuarantee ? tree_.guarantee(child, line) : Share(child, line);
-    used -= tree_.used(child, line);
-  }
-  return {std::max<__int128>(0, whole - of_children), used};
+  return {std::max<__int128>(0, whole - OfChildren(quota, line, bound)), tree_.own(quota, line)};
 }
 
 bool TakingRule::StaysWithin(const QuotaTaker& taker, const QuotaTree::Branches& branches,
@@ -134,11 +152,8 @@ bool TakingRule::IsAboveOn(int line, QuotaId holder, const QuotaTree::Branches& 
     const __int128 own =
         bound == Bound::kGuarantee ? tree_.guarantee(quota, line) : Share(quota, line);
     if (tree_.Held(quota, line) > own) continue;
-    __int128 promised = 0;
-    for (const QuotaId sibling : tree_.children(tree_.parent(quota))) {
-      promised += tree_.guarantee(sibling, line);
-    }
-    if (promised <= tree_.guarantee(tree_.parent(quota), line)) {
+    const QuotaId above = tree_.parent(quota);
+    if (tree_.guaranteed_below(above, line) <= tree_.guarantee(above, line)) {
       return no(quota, tree_.Held(quota, line), own);
     }
   }

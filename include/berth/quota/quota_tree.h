@@ -61,6 +61,10 @@ class QuotaTree {
   std::optional<int64_t> capacity(int line) const;
   // min if the quota names the line, else its children's together. For the cluster: its capacity.
   __int128 guarantee(QuotaId quota, int line) const { return guarantee_[At(quota, line)]; }
+  // Of its children together: that may be more than its own.
+  __int128 guaranteed_below(QuotaId quota, int line) const {
+    return guaranteed_below_[At(quota, line)];
+  }
   // The lesser of max, and guarantee and borrowing limit; kUnlimited or more if there are none.
   __int128 most(QuotaId quota, int line) const { return most_[At(quota, line)]; }
 
@@ -135,6 +139,19 @@ class QuotaTree {
   // Brings decayed usage up to `now`; before a charge, if it is to count for the time so far.
   void Advance(absl::Time now);
   bool has_history() const { return has_history_; }
+  // As long as one lives, decayed usage and shares are as they will be at that time if nothing
+  // changes until then. Nothing is charged meanwhile.
+  class Later {
+   public:
+    Later(QuotaTree& tree, absl::Time time) : tree_(tree), now_(tree.now_) { tree.Advance(time); }
+    ~Later() { tree_.now_ = now_; }
+    Later(const Later&) = delete;
+    Later& operator=(const Later&) = delete;
+
+   private:
+    QuotaTree& tree_;
+    const absl::Time now_;
+  };
 
   // For tests: what used() and bubbled usage are, worked out from the charges of each quota alone.
   bool IsConsistent() const;
@@ -158,6 +175,9 @@ class QuotaTree {
   __int128 Takes(QuotaId quota, int line) const;
   void MoveNeeds(QuotaId quota, int line, __int128 more);
   __int128 WholeAbove(QuotaId quota, int line) const;
+  // The decayed usage of all children, if they have a half-life, and what a child has of it.
+  double DecayedBelow(QuotaId above, int line) const;
+  int64_t HistoryOf(QuotaId quota, int line, double decayed_of_all) const;
   int64_t HistoryOf(QuotaId quota, int line) const;
   double DecayedOf(QuotaId quota, int line) const;
   void CatchUp(QuotaId quota);
@@ -171,7 +191,7 @@ class QuotaTree {
   std::vector<QuotaLine> lines_;
   // By At(): what is given.
   std::vector<bool> concerns_;
-  std::vector<__int128> guarantee_, most_, pool_, local_, max_, borrowing_limit_;
+  std::vector<__int128> guarantee_, guaranteed_below_, most_, pool_, local_, max_, borrowing_limit_;
   std::vector<std::optional<int64_t>> capacity_;  // by line
   // What is used: at and below; the same without what children have of their own; by the quota's
   // own pods.

@@ -7,9 +7,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
+#include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "berth/quota/quota_tree.h"
@@ -103,9 +102,18 @@ class TakingRule {
   TakingVerdict UnlessTooSoon(const QuotaHolder& holder, QuotaId from,
                               std::optional<absl::Duration> QuotaSpec::*field) const;
 
+  // Of one line, by quota, as far as they were looked up.
+  struct Shares {
+    static constexpr __int128 kUnknown = -1;
+    std::vector<__int128> of_quota, of_children;  // kUnknown; of_children: the sum
+  };
+  Shares& SharesOf(int line) const;
+  // What the children may have by that bound, together.
+  __int128 OfChildren(QuotaId quota, int line, Bound bound) const;
+
   const QuotaTree& tree_;
   const absl::Time now_;
-  mutable absl::flat_hash_map<std::pair<QuotaId, int>, __int128> shares_;
+  mutable std::vector<Shares> shares_;  // by line
 };
 
 }  // namespace berth
