@@ -2,6 +2,7 @@
 // Implementation of returned_devices.h.
 #include "plugins/dynamic_resources/returned_devices.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -65,23 +66,20 @@ void UpdateReleased(ClaimsState& data, const PodInfo& changed, const ClusterDevi
   }
 }
 
-std::vector<ReturnedClaim> ClaimsOnTheirWayBack(
-    absl::Span<const std::shared_ptr<const PodInfo>> gone, const ClusterDevices& devices,
-    const Handle& handle) {
+namespace {
+
+using Uids = absl::flat_hash_set<absl::string_view>;
+
+// The claims of which no user is among the pods that `staying` finds, once, if it is asked.
+std::vector<ReturnedClaim> ClaimsWithoutUsers(const std::function<Uids()>& staying,
+                                              const ClusterDevices& devices, const Handle& handle) {
   std::vector<ReturnedClaim> returned;
-  std::optional<absl::flat_hash_set<absl::string_view>> running;  // uids
+  std::optional<Uids> running;
   for (const Object* const claim : handle.objects().List(Kind::kResourceClaim)) {
     const api::ResourceClaimStatus& status = claim->As<api::ResourceClaim>().status();
     if (!status.has_allocation() || status.reserved_for().empty()) continue;
     if (devices.InFlight(claim->uid()) != nullptr) continue;  // another pod joins it
-    if (!running.has_value()) {
-      running.emplace();
-      const NodeTable& nodes = handle.nodes();
-      for (NodeRow row = 0; row < nodes.size(); ++row) {
-        for (const auto& pod : nodes.node(row).pods()) running->insert(pod->uid());
-      }
-      for (const auto& pod : gone) running->insert(pod->uid());
-    }
+    if (!running.has_value()) running = staying();
     const bool is_used = absl::c_any_of(status.reserved_for(), [&](const auto& user) {
       return !IsPod(user) || running->contains(user.uid());
     });
@@ -91,6 +89,38 @@ std::vector<ReturnedClaim> ClaimsOnTheirWayBack(
     ForEachDevice(status, [&](const DeviceUse& device) { back.devices.push_back(device); });
   }
   return returned;
+}
+
+}  // namespace
+
+std::vector<ReturnedClaim> ClaimsOnTheirWayBack(
+    absl::Span<const std::shared_ptr<const PodInfo>> gone, const ClusterDevices& devices,
+    const Handle& handle) {
+  const auto staying = [&] {
+    Uids uids;
+    for (const auto& [uid, row] : RowsOfPods(handle.nodes())) uids.insert(uid);
+    for (const auto& pod : gone) uids.insert(pod->uid());
+    return uids;
+  };
+  return ClaimsWithoutUsers(staying, devices, handle);
+}
+
+ReleasedDevices DevicesOfLeavingPods(const ClusterDevices& devices, const Handle& handle) {
+  const auto staying = [&] {
+    Uids uids;
+    const NodeTable& nodes = handle.nodes();
+    for (NodeRow row = 0; row < nodes.size(); ++row) {
+      for (const auto& pod : nodes.node(row).pods()) {
+        if (!pod->deletion_time().has_value()) uids.insert(pod->uid());
+      }
+    }
+    return uids;
+  };
+  ReleasedDevices released;
+  for (const ReturnedClaim& claim : ClaimsWithoutUsers(staying, devices, handle)) {
+    released.insert(claim.devices.begin(), claim.devices.end());
+  }
+  return released;
 }
 
 ReleasedDevices DevicesOnTheirWayBack(const NodeInfo& node, const ClusterDevices& devices,

@@ -33,6 +33,9 @@ std::vector<ReturnedClaim> ClaimsOnTheirWayBack(
     absl::Span<const std::shared_ptr<const PodInfo>> gone, const ClusterDevices& devices,
     const Handle& handle);
 
+// The devices of claims whose users have all gone, or are being deleted. Reads all claims and pods.
+ReleasedDevices DevicesOfLeavingPods(const ClusterDevices& devices, const Handle& handle);
+
 // What the claims have of which no user runs any more on any node where the claim can be used, as
 // far as `node` is one of these. Their controller is about to take the allocations away. Reads all
 // claims.
