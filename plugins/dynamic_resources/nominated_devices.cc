@@ -18,6 +18,9 @@ namespace {
 // So often plans of one priority are made again in another order, because one found nothing.
 constexpr int kMostOrders = 8;
 
+// So many claims of leaving pods are tried one by one.
+constexpr size_t kMostFreed = 64;
+
 // So many claims that left devices are remembered until they are seen to have got theirs.
 constexpr size_t kMostLeft = 4096;
 
@@ -157,13 +160,67 @@ class NominatedDevices::Maker {
     const ClaimsToAllocate& on_node = *claims.ToAllocateOn(node);
     plan.is_found = true;
     if (on_node.claims.empty()) return plan;
-    absl::StatusOr<NodeAllocation> allocation = tools_.allocations.With({}, claims, node);
-    if (allocation.ok() && allocation->outcome == NodeAllocation::Outcome::kImpossible) {
-      allocation = tools_.allocations.With(Leaving(), claims, node);
-    }
-    plan.is_found = allocation.ok() && allocation->outcome == NodeAllocation::Outcome::kAllocated;
+    const absl::StatusOr<NodeAllocation> allocation = Allocate(pod, claims, node);
+    plan.is_found = IsFound(allocation);
     if (plan.is_found) SetClaims(plan, claims, on_node, *allocation);
     return plan;
+  }
+
+  static bool IsFound(const absl::StatusOr<NodeAllocation>& allocation) {
+    return allocation.ok() && allocation->outcome == NodeAllocation::Outcome::kAllocated;
+  }
+
+  // From what is free and, as in the dry run that chose the victims, from as few claims of leaving
+  // pods as will do.
+  absl::StatusOr<NodeAllocation> Allocate(const PodInfo& pod, const ClaimsOfPod& claims,
+                                          const NodeInfo& node) {
+    using Leaving = std::vector<const LeavingClaim*>;
+    ReleasedDevices released;
+    absl::StatusOr<NodeAllocation> allocation = tools_.allocations.With(released, claims, node);
+    if (IsFound(allocation)) return allocation;
+    const Leaving leaving = LeavingFor(pod, node.name());
+    Leaving freed;
+    for (size_t i = 0; i < leaving.size() && !IsFound(allocation); ++i) {
+      freed.push_back(leaving[i]);
+      released.insert(leaving[i]->devices.begin(), leaving[i]->devices.end());
+      if (i >= kMostFreed && i + 1 < leaving.size()) continue;
+      allocation = tools_.allocations.With(released, claims, node);
+    }
+    if (!IsFound(allocation) || freed.size() > kMostFreed) return allocation;
+    freed.pop_back();  // without it there is nothing to be had
+    for (const LeavingClaim* const claim : freed) {
+      ReleasedDevices fewer = released;
+      for (const DeviceUse& device : claim->devices) fewer.erase(device);
+      absl::StatusOr<NodeAllocation> with_fewer = tools_.allocations.With(fewer, claims, node);
+      if (!IsFound(with_fewer)) continue;
+      released = std::move(fewer);
+      allocation = std::move(with_fewer);
+    }
+    return allocation;
+  }
+
+  // Those with something for the node that no plan before has. First those that the pod waits for:
+  // of less important pods, on its node, and who was asked to go last.
+  std::vector<const LeavingClaim*> LeavingFor(const PodInfo& pod, Symbol node) {
+    if (!leaving_.has_value()) leaving_ = ClaimsOfLeavingPods(tools_.devices, tools_.handle);
+    std::vector<const LeavingClaim*> leaving;
+    for (const LeavingClaim& claim : *leaving_) {
+      const bool is_useful = absl::c_any_of(claim.devices, [&](const DeviceUse& use) {
+        const AffectedNodes nodes = tools_.devices.inventory().NodesOf(use.device);
+        return !taken_.contains(use.device) &&
+               (nodes.all || absl::c_linear_search(nodes.names, node));
+      });
+      if (is_useful) leaving.push_back(&claim);
+    }
+    const auto rank = [&](const LeavingClaim* claim) {
+      return std::pair(claim->highest_priority >= pod.priority(),
+                       !absl::c_linear_search(claim->nodes, node));
+    };
+    absl::c_stable_sort(leaving, [&](const LeavingClaim* a, const LeavingClaim* b) {
+      const auto of_a = rank(a), of_b = rank(b);
+      return of_a != of_b ? of_a < of_b : a->latest_deletion > b->latest_deletion;
+    });
+    return leaving;
   }
 
   // Claims that pods share have one plan.
@@ -193,18 +250,13 @@ class NominatedDevices::Maker {
     }
   }
 
-  const ReleasedDevices& Leaving() {
-    if (!leaving_.has_value()) leaving_ = DevicesOfLeavingPods(tools_.devices, tools_.handle);
-    return *leaving_;
-  }
-
   const Tools& tools_;
   absl::flat_hash_map<std::string, Plan> known_;
   std::vector<Plan> plans_;
   absl::flat_hash_set<DeviceId> taken_;
   absl::flat_hash_set<std::string> tried_first_;
   size_t failed_ = 0;
-  std::optional<ReleasedDevices> leaving_;
+  std::optional<std::vector<LeavingClaim>> leaving_;
 };
 
 bool NominatedDevices::Stands(Plan& plan, const Tools& tools) {

@@ -2,7 +2,7 @@
 // Implementation of returned_devices.h.
 #include "plugins/dynamic_resources/returned_devices.h"
 
-#include <functional>
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -66,20 +66,23 @@ void UpdateReleased(ClaimsState& data, const PodInfo& changed, const ClusterDevi
   }
 }
 
-namespace {
-
-using Uids = absl::flat_hash_set<absl::string_view>;
-
-// The claims of which no user is among the pods that `staying` finds, once, if it is asked.
-std::vector<ReturnedClaim> ClaimsWithoutUsers(const std::function<Uids()>& staying,
-                                              const ClusterDevices& devices, const Handle& handle) {
+std::vector<ReturnedClaim> ClaimsOnTheirWayBack(
+    absl::Span<const std::shared_ptr<const PodInfo>> gone, const ClusterDevices& devices,
+    const Handle& handle) {
   std::vector<ReturnedClaim> returned;
-  std::optional<Uids> running;
+  std::optional<absl::flat_hash_set<absl::string_view>> running;  // uids
   for (const Object* const claim : handle.objects().List(Kind::kResourceClaim)) {
     const api::ResourceClaimStatus& status = claim->As<api::ResourceClaim>().status();
     if (!status.has_allocation() || status.reserved_for().empty()) continue;
     if (devices.InFlight(claim->uid()) != nullptr) continue;  // another pod joins it
-    if (!running.has_value()) running = staying();
+    if (!running.has_value()) {
+      running.emplace();
+      const NodeTable& nodes = handle.nodes();
+      for (NodeRow row = 0; row < nodes.size(); ++row) {
+        for (const auto& pod : nodes.node(row).pods()) running->insert(pod->uid());
+      }
+      for (const auto& pod : gone) running->insert(pod->uid());
+    }
     const bool is_used = absl::c_any_of(status.reserved_for(), [&](const auto& user) {
       return !IsPod(user) || running->contains(user.uid());
     });
@@ -91,36 +94,45 @@ std::vector<ReturnedClaim> ClaimsWithoutUsers(const std::function<Uids()>& stayi
   return returned;
 }
 
-}  // namespace
-
-std::vector<ReturnedClaim> ClaimsOnTheirWayBack(
-    absl::Span<const std::shared_ptr<const PodInfo>> gone, const ClusterDevices& devices,
-    const Handle& handle) {
-  const auto staying = [&] {
-    Uids uids;
-    for (const auto& [uid, row] : RowsOfPods(handle.nodes())) uids.insert(uid);
-    for (const auto& pod : gone) uids.insert(pod->uid());
-    return uids;
+std::vector<LeavingClaim> ClaimsOfLeavingPods(const ClusterDevices& devices, const Handle& handle) {
+  struct RunningPod {
+    const PodInfo* pod;
+    Symbol node;
   };
-  return ClaimsWithoutUsers(staying, devices, handle);
-}
-
-ReleasedDevices DevicesOfLeavingPods(const ClusterDevices& devices, const Handle& handle) {
-  const auto staying = [&] {
-    Uids uids;
-    const NodeTable& nodes = handle.nodes();
-    for (NodeRow row = 0; row < nodes.size(); ++row) {
-      for (const auto& pod : nodes.node(row).pods()) {
-        if (!pod->deletion_time().has_value()) uids.insert(pod->uid());
+  std::vector<LeavingClaim> leaving;
+  std::optional<absl::flat_hash_map<absl::string_view, RunningPod>> running;  // by uid
+  for (const Object* const claim : handle.objects().List(Kind::kResourceClaim)) {
+    const api::ResourceClaimStatus& status = claim->As<api::ResourceClaim>().status();
+    if (!status.has_allocation() || status.reserved_for().empty()) continue;
+    if (devices.InFlight(claim->uid()) != nullptr) continue;  // another pod joins it
+    if (!running.has_value()) {
+      running.emplace();
+      const NodeTable& nodes = handle.nodes();
+      for (NodeRow row = 0; row < nodes.size(); ++row) {
+        const Symbol name = nodes.node(row).name();
+        for (const auto& pod : nodes.node(row).pods()) {
+          running->emplace(pod->uid(), RunningPod{pod.get(), name});
+        }
       }
     }
-    return uids;
-  };
-  ReleasedDevices released;
-  for (const ReturnedClaim& claim : ClaimsWithoutUsers(staying, devices, handle)) {
-    released.insert(claim.devices.begin(), claim.devices.end());
+    LeavingClaim one;
+    bool all_leave = true;
+    for (const auto& user : status.reserved_for()) {
+      const auto found = running->find(user.uid());
+      all_leave = all_leave && IsPod(user) &&
+                  (found == running->end() || found->second.pod->deletion_time().has_value());
+      if (!all_leave) break;
+      if (found == running->end()) continue;
+      const PodInfo& pod = *found->second.pod;
+      one.highest_priority = std::max(one.highest_priority, pod.priority());
+      one.latest_deletion = std::max(one.latest_deletion, *pod.deletion_time());
+      one.nodes.push_back(found->second.node);
+    }
+    if (!all_leave) continue;
+    ForEachDevice(status, [&](const DeviceUse& device) { one.devices.push_back(device); });
+    leaving.push_back(std::move(one));
   }
-  return released;
+  return leaving;
 }
 
 ReleasedDevices DevicesOnTheirWayBack(const NodeInfo& node, const ClusterDevices& devices,

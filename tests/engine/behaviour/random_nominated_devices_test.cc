@@ -181,35 +181,56 @@ class KeptDevicesCluster {
     return pool == "all" || pool == node || (pool == "right" && node != "n0");
   }
 
-  // Free, or held by a pod that is leaving.
-  std::vector<std::string> Available(const Pods& pods, const Devices& held) const {
-    std::vector<std::string> available;
+  // Free, or held by a pod that is leaving: with its priority, which has to be lower.
+  struct AvailableDevice {
+    std::string name;
+    int priority = -1;
+  };
+  std::vector<AvailableDevice> Available(const Pods& pods, const Devices& held) const {
+    std::vector<AvailableDevice> available;
     for (const std::string& device : all_devices_) {
       const auto holder = held.find(device);
-      if (holder != held.end()) {
-        const auto pod = pods.find(holder->second);
-        if (pod != pods.end() && !pod->second.is_leaving) continue;
+      const auto pod = holder == held.end() ? pods.end() : pods.find(holder->second);
+      if (pod == pods.end()) {
+        available.push_back({device});
+      } else if (pod->second.is_leaving) {
+        available.push_back({device, pod->second.priority});
       }
-      available.push_back(device);
     }
     return available;
   }
 
   // Whether all of them can have devices together, each on its nominated node.
-  static bool CanHaveAll(const std::vector<SeenPod>& pods, std::vector<std::string> available) {
-    std::vector<std::string> wants;  // the node, for each device
-    for (const SeenPod& pod : pods) wants.insert(wants.end(), pod.devices, pod.nominated);
+  static bool CanHaveAll(const std::vector<SeenPod>& pods, std::vector<AvailableDevice> available) {
+    std::vector<const SeenPod*> wants;  // for each device
+    for (const SeenPod& pod : pods) wants.insert(wants.end(), pod.devices, &pod);
     const std::function<bool(size_t)> match = [&](size_t i) {
       if (i == wants.size()) return true;
-      for (std::string& device : available) {
-        if (device.empty() || !Reaches(device, wants[i])) continue;
-        const std::string taken = std::exchange(device, "");
+      for (AvailableDevice& device : available) {
+        if (device.name.empty() || device.priority >= wants[i]->priority) continue;
+        if (!Reaches(device.name, wants[i]->nominated)) continue;
+        const std::string taken = std::exchange(device.name, "");
         if (match(i + 1)) return true;
-        device = taken;
+        device.name = taken;
       }
       return false;
     };
     return match(0);
+  }
+
+  static std::string Show(const Pods& pods, const Devices& held) {
+    std::string text;
+    for (const auto& [name, pod] : pods) {
+      absl::StrAppend(&text, "\n  ", name, " priority ", pod.priority, " wants ", pod.devices,
+                      " on ", pod.wanted_node.empty() ? "any node" : pod.wanted_node, " ",
+                      pod.group, pod.node.empty() ? "" : " is on ", pod.node,
+                      pod.nominated.empty() ? "" : " nominated to ", pod.nominated,
+                      pod.is_leaving ? " leaves" : "");
+      for (const auto& [device, holder] : held) {
+        if (holder == name) absl::StrAppend(&text, " has ", device);
+      }
+    }
+    return text;
   }
 
   void Check(const Pods& before, const Devices& had) {
@@ -221,21 +242,28 @@ class KeptDevicesCluster {
       highest = std::max(highest, pod.priority);
       placed_at_[name] = step_;
     }
-    std::vector<SeenPod> nominated;
+    std::vector<SeenPod> were_nominated, still_nominated;
     for (const auto& [name, pod] : after) {
-      const auto was = before.find(name);
-      const bool is_nominated = !pod.nominated.empty();
-      if (!is_nominated) nominated_at_.erase(name);
-      if (!is_nominated) continue;
-      if (nominated_at_.emplace(name, step_).second) ++nominations_;
-      if (was != before.end() && was->second.nominated == pod.nominated && pod.priority > highest) {
-        nominated.push_back(pod);
+      if (pod.nominated.empty()) {
+        nominated_at_.erase(name);
+      } else if (nominated_at_.emplace(name, step_).second) {
+        ++nominations_;
       }
     }
-    if (highest >= 0 && !nominated.empty() && CanHaveAll(nominated, Available(before, had))) {
+    for (const auto& [name, pod] : before) {
+      if (pod.nominated.empty() || pod.priority <= highest) continue;
+      were_nominated.push_back(pod);
+      const auto now = after.find(name);
+      if (now != after.end() && now->second.nominated == pod.nominated) {
+        still_nominated.push_back(pod);
+      }
+    }
+    if (highest >= 0 && !still_nominated.empty() &&
+        CanHaveAll(were_nominated, Available(before, had))) {
       ++kept_;
-      EXPECT_TRUE(CanHaveAll(nominated, Available(after, Held())))
-          << "a device was taken from a nominated pod in second " << step_;
+      EXPECT_TRUE(CanHaveAll(still_nominated, Available(after, Held())))
+          << "a device was taken from a nominated pod in second " << step_
+          << "\nbefore: " << Show(before, had) << "\nafter: " << Show(after, Held());
     }
     CheckEvictions();
     ++step_;
@@ -298,7 +326,7 @@ TEST(RandomNominatedDevicesTest, WhatIsFreedForANominatedPodIsNotTakenByLessImpo
   }
   if (testing::IsOneSeed()) return;
   EXPECT_GT(nominations, 500);
-  EXPECT_GT(kept, 100);
+  EXPECT_GT(kept, 20);
 }
 
 }  // namespace
