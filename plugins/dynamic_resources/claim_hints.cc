@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "berth/api/resource_v1.pb.h"
 #include "plugins/dynamic_resources/extended_resource_claim.h"
@@ -38,7 +39,7 @@ bool HasNamedClaims(const PodInfo& pod, const ObjectStore& objects) {
 // PreEnqueue: so it reads nothing of the pod that others of its spec do not have, but whose claim
 // it is.
 QueueingHint AfterClaimChange(const PodInfo& pod, const ObjectChange& change,
-                              const ObjectStore& objects) {
+                              const ObjectStore& objects, const NominatedDevices& nominated) {
   if (change.new_object == nullptr) {
     const auto& last = change.old_object->As<api::ResourceClaim>();
     const bool frees = last.status().has_allocation() && HasNamedClaims(pod, objects);
@@ -52,6 +53,10 @@ QueueingHint AfterClaimChange(const PodInfo& pod, const ObjectChange& change,
   if (before != nullptr && before->status().has_allocation() && !now.status().has_allocation()) {
     return HasNamedClaims(pod, objects) ? QueueingHint::kQueue : QueueingHint::kSkip;
   }
+  const bool left_some =
+      now.status().has_allocation() &&
+      (nominated.LeftSome(change.new_object->uid()) || nominated.LeftSome(SpecialClaimOwner(now)));
+  if (left_some && HasNamedClaims(pod, objects)) return QueueingHint::kQueue;
   if (!MayUse(pod, *change.new_object)) return QueueingHint::kSkip;
   if (before == nullptr) return QueueingHint::kQueue;
   const bool is_same = before->status().SerializeAsString() == now.status().SerializeAsString();
@@ -95,7 +100,8 @@ QueueingHint AfterTaintRuleChange(const PodInfo&, const ObjectChange& change, co
 }  // namespace
 
 std::vector<ClusterEventWithHint> ClaimEvents(const ObjectStore& objects,
-                                              const DeviceFeatures& features) {
+                                              const DeviceFeatures& features,
+                                              std::shared_ptr<const NominatedDevices> nominated) {
   constexpr ActionType kAddOrUpdate = action::kAdd | action::kUpdate;
   const auto with = [&objects](auto hint) -> QueueingHintFn {
     return [&objects, hint](const PodInfo& pod, const ObjectChange& change) {
@@ -108,7 +114,10 @@ std::vector<ClusterEventWithHint> ClaimEvents(const ObjectStore& objects,
        nullptr},
       {{EventResource::Of(Kind::kResourceClaim),
         features.extended_resources ? kAddOrUpdate | action::kDelete : kAddOrUpdate},
-       with(&AfterClaimChange)},
+       with([nominated = std::move(nominated)](const PodInfo& pod, const ObjectChange& change,
+                                               const ObjectStore& store) {
+         return AfterClaimChange(pod, change, store, *nominated);
+       })},
       {{EventResource::Pod(), action::kUpdatePodGeneratedResourceClaim}, with(&AfterPodChange)},
       {{EventResource::AssignedPod(), action::kDelete},
        features.extended_resources ? with(&AfterPodWithDevicesEnd) : with(&AfterPodEnd)},

@@ -22,6 +22,8 @@
 #include "berth/api/symbol.h"
 #include "berth/devices/claim_to_allocate.h"
 #include "berth/devices/device_allocator.h"
+#include "berth/devices/device_features.h"
+#include "berth/devices/device_id.h"
 #include "berth/framework/cycle_state.h"
 #include "berth/framework/node_info.h"
 #include "berth/mutex.h"
@@ -30,6 +32,13 @@
 #include "plugins/dynamic_resources/released_devices.h"
 
 namespace berth {
+
+// Devices, and shares of devices, that are planned for nominated pods.
+struct NominatedUses {
+  absl::flat_hash_map<DeviceId, std::string> devices;  // to the pod's key
+  absl::flat_hash_map<DeviceId, ConsumedCapacity> shares;
+  std::string text;  // the same for the same
+};
 
 // What the allocator said of nodes, for pods whose claims ask for the same: so an attempt that
 // yields goes on where it was, and a pod may find what was found for the one before it. Errors name
@@ -119,6 +128,8 @@ struct ClaimsOfPod {
                                                      : special->On(node, to_allocate);
   }
 
+  // What the pod cannot have besides, since it is planned for nominated pods; null for most.
+  std::shared_ptr<const NominatedUses> nominated;
   std::shared_ptr<AllocationsByNode> allocations;
   std::string asked;  // the same text for pods whose claims ask for the same
   // Whether members of the pod's gang may get other devices, so that it has some: GangDevices.

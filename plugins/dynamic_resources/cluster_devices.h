@@ -65,6 +65,16 @@ class ClusterDevices {
   uint64_t version() const { return version_; }
   std::optional<absl::Span<const Symbol>> ChangesSince(uint64_t version) const;
 
+  // A device of a claim, or a share of it.
+  struct UsedDevice {
+    DeviceId id;
+    std::string share_id;  // empty: all of it
+    ConsumedCapacity consumed;
+  };
+  using UsedDevices = std::vector<UsedDevice>;
+  // Without those that it has by admin access.
+  UsedDevices DevicesOf(const api::AllocationResult& allocation) const;
+
   int64_t held() const { return static_cast<int64_t>(held_.size()); }
   int64_t promised() const { return static_cast<int64_t>(promised_.size()); }
 
@@ -98,13 +108,6 @@ class ClusterDevices {
   void NoteRead(absl::string_view claim_uid, absl::string_view version);
 
  private:
-  // A device of a claim, or a share of it.
-  struct UsedDevice {
-    DeviceId id;
-    std::string share_id;  // empty: all of it
-    ConsumedCapacity consumed;
-  };
-  using UsedDevices = std::vector<UsedDevice>;
   // A share, which a claim may both have and be about to have.
   struct Share {
     std::string id;
@@ -141,7 +144,6 @@ class ClusterDevices {
   void DropIfEmpty(Flights::iterator flight);
   void NoteSpecialClaim(const std::string& key, const Object* now);
   using Holders = absl::flat_hash_map<DeviceId, int>;
-  UsedDevices DevicesOf(const api::AllocationResult& allocation) const;
   void Add(const UsedDevices& devices, Holders& holders);
   void Subtract(const UsedDevices& devices, Holders& holders);
   void AddShare(const UsedDevice& device);

@@ -3,6 +3,7 @@
 #include "plugins/dynamic_resources/device_notes.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,12 +16,15 @@
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/resource_v1.pb.h"
 #include "berth/devices/device_explanation.h"
+#include "plugins/dynamic_resources/node_allocations.h"
 
 namespace berth {
 namespace {
 
 // So many devices are named in one place.
 constexpr size_t kMostNamed = 8;
+
+constexpr absl::string_view kInUse = "in use";  // RejectedDevices::reason
 
 std::string CountOf(size_t count, absl::string_view noun) {
   return absl::StrCat(count, " ", noun, count == 1 ? "" : "s");
@@ -167,6 +171,34 @@ bool IsSecondChoice(const ExplainedRequest& request, const api::AllocationResult
   return false;
 }
 
+// Devices that nobody has, and that are planned for nominated pods: "planned for ns/p, which is
+// nominated".
+void NameNominatedPods(const ClaimsOfPod& claims, const ClusterDevices& devices,
+                       std::vector<ExplainedRequest>& explained) {
+  if (claims.nominated == nullptr) return;
+  for (ExplainedRequest& request : explained) {
+    std::vector<RejectedDevices> rejected;
+    for (RejectedDevices& of_reason : request.rejected) {
+      std::map<std::string, RejectedDevices> planned;  // by the pod's key
+      std::erase_if(of_reason.devices, [&](const DeviceId& device) {
+        const auto nominated = claims.nominated->devices.find(device);
+        if (of_reason.reason != kInUse || nominated == claims.nominated->devices.end())
+          return false;
+        if (devices.Holds(device)) return false;
+        planned[nominated->second].devices.push_back(device);
+        return true;
+      });
+      for (auto& [pod, of_pod] : planned) {
+        of_pod.reason = absl::StrCat("planned for ", pod, ", which is nominated");
+        of_pod.reached = of_reason.reached;
+        rejected.push_back(std::move(of_pod));
+      }
+      if (!of_reason.devices.empty()) rejected.push_back(std::move(of_reason));
+    }
+    request.rejected = std::move(rejected);
+  }
+}
+
 // Of a claim that is to be allocated, and `gets` something or null.
 void AddWanted(const std::string& reference, absl::Span<const ExplainedRequest> explained,
                int claim, const api::AllocationResult* gets, const Mappings& mappings,
@@ -194,14 +226,17 @@ std::vector<NodeNote> NotesOnDevices(const ClaimsOfPod& claims,
   if (ClaimVerdicts::OnSpecialClaim(claims, node) != ClaimVerdict::kFeasible) return notes;
   const ClaimsToAllocate& on_node = *claims.ToAllocateOn(node);
   if (on_node.claims.empty()) return notes;
-  const auto is_held = [&](const DeviceId& device) { return devices.Holds(device); };
-  const AllocationRequest request = {
-      .inventory = devices.inventory(),
-      .claims = on_node.claims,
-      .is_held = is_held,
-      .consumed = [&](const DeviceId& device) { return devices.Consumed(device); }};
-  const std::vector<ExplainedRequest> explained =
-      ExplainDevices(request, node.name(), node.labels());
+  const auto is_held = [&](const DeviceId& device) {
+    return devices.Holds(device) || NodeAllocations::IsNominated(claims, device);
+  };
+  const AllocationRequest request = {.inventory = devices.inventory(),
+                                     .claims = on_node.claims,
+                                     .is_held = is_held,
+                                     .consumed = [&](const DeviceId& device) {
+                                       return NodeAllocations::Consumed(devices, claims, device);
+                                     }};
+  std::vector<ExplainedRequest> explained = ExplainDevices(request, node.name(), node.labels());
+  NameNominatedPods(claims, devices, explained);
   const bool explains_failure = verdict.ok() && (*verdict == ClaimVerdict::kCannotAllocate ||
                                                  *verdict == ClaimVerdict::kInvalidPools);
   for (size_t i = 0; i < on_node.claims.size(); ++i) {

@@ -53,10 +53,12 @@ DynamicResources::DynamicResources(Handle& handle, const DynamicResourcesArgs& a
       gang_(*devices_),
       verdicts_(handle, allocations_, gang_, scoring_, preempts_),
       preemption_(handle, *devices_, reader_, preempts_),
+      nominated_(handle.Shared<NominatedDevices>()),
       shared_holdings_(preempts_ ? handle.Shared<SharedHoldings>() : nullptr),
       binding_(handle, devices_, binding_timeout_) {
   devices_->SetFeatures(args.Features());
   if (preempts_) {
+    nominated_->Enable(handle.profile_name());
     shared_holdings_->Set(
         handle.profile_name(),
         [claims = std::make_shared<SharedClaims>(handle, devices_)](
@@ -76,6 +78,12 @@ DynamicResources::DynamicResources(Handle& handle, const DynamicResourcesArgs& a
 
 std::string DynamicResources::GroupOf(const PodInfo& pod) const {
   return handle_.groups().GroupOfPod(pod.uid()).value_or("");
+}
+
+std::shared_ptr<const NominatedUses> DynamicResources::FindNominated(
+    const PodInfo& pod, absl::Span<const PodClaim> claims) const {
+  nominated_->Update({handle_, *devices_, reader_, allocations_});
+  return nominated_->For(pod, claims);
 }
 
 // --- PreEnqueue and PreFilter: which claims ------------------------------------------------------
@@ -105,7 +113,9 @@ Status DynamicResources::PreFilter(CycleState& state, const PodInfo& pod, const 
   auto of_pod = std::make_shared<ClaimsOfPod>();
   Status read = reader_.Read(pod, *of_pod);
   if (!read.ok()) return read;
-  of_pod->allocations = allocations_.Of(of_pod->asked);
+  of_pod->nominated = FindNominated(pod, of_pod->claims);
+  of_pod->allocations = allocations_.Of(
+      of_pod->nominated == nullptr ? of_pod->asked : of_pod->asked + of_pod->nominated->text);
   const std::string group = GroupOf(pod);
   gang_.Begin(group);
   const bool joins =
@@ -293,6 +303,7 @@ Status DynamicResources::Reserve(CycleState& state, const PodInfo& pod,
     if (data->allocations[i] == nullptr) continue;
     devices_->Promise(pod.uid(), claims.claims[i].object, data->allocations[i]);
   }
+  nominated_->Took(pod, data->allocations, *devices_);
   gang_.Add(std::string(pod.uid()), Symbol::Intern(node_name), claims.asked, data->pod,
             data->reserved);
   return Status::Success();
@@ -384,7 +395,7 @@ Status DynamicResources::PollPreBind(CycleState& state, const PodInfo&, absl::st
 // --- Beside the cycle: events, signatures, explanations ------------------------------------------
 
 std::vector<ClusterEventWithHint> DynamicResources::EventsToRegister() const {
-  return ClaimEvents(handle_.objects(), devices_->inventory().features());
+  return ClaimEvents(handle_.objects(), devices_->inventory().features(), nominated_);
 }
 
 Status DynamicResources::SignPod(const PodInfo& pod, PodSignature& signature) const {
@@ -394,6 +405,8 @@ Status DynamicResources::SignPod(const PodInfo& pod, PodSignature& signature) co
   if (!found.ok()) return Status::Unschedulable(std::string(found.message()));
   reader_.Sign(pod, claims, signature);
   preemption_.SignGoneInPlan(signature);
+  const std::shared_ptr<const NominatedUses> nominated = FindNominated(pod, claims);
+  if (nominated != nullptr) signature.Add(nominated->text);
   if (!gang_.has_members()) return Status::Success();
   // What members of the pod's gang have counts, where it may be exchanged.
   const std::string group = GroupOf(pod);

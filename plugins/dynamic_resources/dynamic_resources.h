@@ -42,6 +42,7 @@
 #include "plugins/dynamic_resources/dynamic_resources_args.h"
 #include "plugins/dynamic_resources/gang_devices.h"
 #include "plugins/dynamic_resources/node_allocations.h"
+#include "plugins/dynamic_resources/nominated_devices.h"
 
 namespace berth {
 
@@ -147,6 +148,9 @@ class DynamicResources final : public Plugin,
   // Whether the claim's devices are what keeps the pod off some node.
   bool IsInTheWay(const ClaimsOfPod& claims, size_t claim, const NodeStatuses& statuses) const;
   std::string GroupOf(const PodInfo& pod) const;  // "" for none
+  // What is planned for nominated pods, and the pod with these claims cannot have.
+  std::shared_ptr<const NominatedUses> FindNominated(const PodInfo& pod,
+                                                     absl::Span<const PodClaim> claims) const;
 
   Handle& handle_;
   const bool preempts_;
@@ -161,6 +165,7 @@ class DynamicResources final : public Plugin,
   GangDevices gang_;
   const ClaimVerdicts verdicts_;
   DevicePreemption preemption_;
+  const std::shared_ptr<NominatedDevices> nominated_;
   const std::shared_ptr<SharedHoldings> shared_holdings_;  // null without preemptForDevices
   ClaimBinding binding_;
 };

@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "berth/api/node_selector.h"
 #include "berth/api/resource_v1.pb.h"
+#include "plugins/dynamic_resources/node_allocations.h"
 
 namespace berth {
 namespace {
@@ -166,6 +167,7 @@ class GangDevices::Search {
          .is_held =
              [this](const DeviceId& device) {
                return taken_.contains(device) ||
+                      NodeAllocations::IsNominated(place_.claims, device) ||
                       (devices_.Holds(device) && !freed_.contains(device));
              },
          .max_steps = std::max<int64_t>(steps_left_, 1),

@@ -59,6 +59,21 @@ std::shared_ptr<AllocationsByNode> NodeAllocations::Of(const std::string& signat
   return kept_.front().second;
 }
 
+bool NodeAllocations::IsNominated(const ClaimsOfPod& claims, const DeviceId& device) {
+  return claims.nominated != nullptr && claims.nominated->devices.contains(device);
+}
+
+ConsumedCapacity NodeAllocations::Consumed(const ClusterDevices& devices, const ClaimsOfPod& claims,
+                                           const DeviceId& device,
+                                           const ReleasedDevices* released) {
+  ConsumedCapacity sum = devices.Consumed(device, released);
+  if (claims.nominated == nullptr) return sum;
+  const auto planned = claims.nominated->shares.find(device);
+  if (planned == claims.nominated->shares.end()) return sum;
+  for (const auto& [name, amount] : planned->second) sum[name].Add(amount);
+  return sum;
+}
+
 NodeAllocations::Answer NodeAllocations::Find(const ClaimsOfPod& claims,
                                               const NodeInfo& node) const {
   AllocationsByNode& kept = *claims.allocations;
@@ -80,8 +95,11 @@ NodeAllocations::Answer NodeAllocations::On(const ClaimsOfPod& claims, const Nod
   auto made = std::make_shared<const absl::StatusOr<NodeAllocation>>(AllocateDevices(
       {.inventory = devices_.inventory(),
        .claims = claims.ToAllocateOn(node)->claims,
-       .is_held = [this](const DeviceId& device) { return devices_.Holds(device); },
-       .consumed = [this](const DeviceId& device) { return devices_.Consumed(device); },
+       .is_held =
+           [&](const DeviceId& device) {
+             return devices_.Holds(device) || IsNominated(claims, device);
+           },
+       .consumed = [&](const DeviceId& device) { return Consumed(devices_, claims, device); },
        .max_steps = max_steps_,
        .scoring = scoring_},
       node.name(), node.labels()));
@@ -108,10 +126,11 @@ absl::StatusOr<NodeAllocation> NodeAllocations::With(const ReleasedDevices& rele
        .is_held =
            [&](const DeviceId& device) {
              // What others are about to have they keep: members of a gang, in its plan.
-             return devices_.IsPromised(device) ||
+             return devices_.IsPromised(device) || IsNominated(claims, device) ||
                     (devices_.Holds(device) && !released.contains({device, ""}));
            },
-       .consumed = [&](const DeviceId& device) { return devices_.Consumed(device, &released); },
+       .consumed =
+           [&](const DeviceId& device) { return Consumed(devices_, claims, device, &released); },
        .max_steps = max_steps_},
       node.name(), node.labels());
 }

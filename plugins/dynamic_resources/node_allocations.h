@@ -40,6 +40,13 @@ class NodeAllocations {
   // If the `released` devices were free. Not remembered.
   absl::StatusOr<NodeAllocation> With(const ReleasedDevices& released, const ClaimsOfPod& claims,
                                       const NodeInfo& node) const;
+  // Whether the device is planned for a nominated pod, so that the pod cannot have it.
+  static bool IsNominated(const ClaimsOfPod& claims, const DeviceId& device);
+  // What claims have of a device that they share, without the shares in `released`, and what is
+  // planned for nominated pods.
+  static ConsumedCapacity Consumed(const ClusterDevices& devices, const ClaimsOfPod& claims,
+                                   const DeviceId& device,
+                                   const ReleasedDevices* released = nullptr);
   // Whether an attempt is to yield that has so many nodes left to filter. What it found stays
   // remembered, so the next one goes on where it was.
   static bool Yields(const ClaimsOfPod& claims, const CycleState& state, int left);

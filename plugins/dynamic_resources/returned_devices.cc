@@ -2,6 +2,7 @@
 // Implementation of returned_devices.h.
 #include "plugins/dynamic_resources/returned_devices.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -91,6 +92,47 @@ std::vector<ReturnedClaim> ClaimsOnTheirWayBack(
     ForEachDevice(status, [&](const DeviceUse& device) { back.devices.push_back(device); });
   }
   return returned;
+}
+
+std::vector<LeavingClaim> ClaimsOfLeavingPods(const ClusterDevices& devices, const Handle& handle) {
+  struct RunningPod {
+    const PodInfo* pod;
+    Symbol node;
+  };
+  std::vector<LeavingClaim> leaving;
+  std::optional<absl::flat_hash_map<absl::string_view, RunningPod>> running;  // by uid
+  for (const Object* const claim : handle.objects().List(Kind::kResourceClaim)) {
+    const api::ResourceClaimStatus& status = claim->As<api::ResourceClaim>().status();
+    if (!status.has_allocation() || status.reserved_for().empty()) continue;
+    if (devices.InFlight(claim->uid()) != nullptr) continue;  // another pod joins it
+    if (!running.has_value()) {
+      running.emplace();
+      const NodeTable& nodes = handle.nodes();
+      for (NodeRow row = 0; row < nodes.size(); ++row) {
+        const Symbol name = nodes.node(row).name();
+        for (const auto& pod : nodes.node(row).pods()) {
+          running->emplace(pod->uid(), RunningPod{pod.get(), name});
+        }
+      }
+    }
+    LeavingClaim one;
+    bool all_leave = true;
+    for (const auto& user : status.reserved_for()) {
+      const auto found = running->find(user.uid());
+      all_leave = all_leave && IsPod(user) &&
+                  (found == running->end() || found->second.pod->deletion_time().has_value());
+      if (!all_leave) break;
+      if (found == running->end()) continue;
+      const PodInfo& pod = *found->second.pod;
+      one.highest_priority = std::max(one.highest_priority, pod.priority());
+      one.latest_deletion = std::max(one.latest_deletion, *pod.deletion_time());
+      one.nodes.push_back(found->second.node);
+    }
+    if (!all_leave) continue;
+    ForEachDevice(status, [&](const DeviceUse& device) { one.devices.push_back(device); });
+    leaving.push_back(std::move(one));
+  }
+  return leaving;
 }
 
 ReleasedDevices DevicesOnTheirWayBack(const NodeInfo& node, const ClusterDevices& devices,

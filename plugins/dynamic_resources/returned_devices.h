@@ -3,11 +3,15 @@
 #ifndef BERTH_PLUGINS_DYNAMIC_RESOURCES_RETURNED_DEVICES_H_
 #define BERTH_PLUGINS_DYNAMIC_RESOURCES_RETURNED_DEVICES_H_
 
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "berth/api/symbol.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/node_info.h"
 #include "berth/framework/pod_info.h"
@@ -32,6 +36,17 @@ struct ReturnedClaim {
 std::vector<ReturnedClaim> ClaimsOnTheirWayBack(
     absl::Span<const std::shared_ptr<const PodInfo>> gone, const ClusterDevices& devices,
     const Handle& handle);
+
+// A claim whose users have all gone, or are being deleted.
+struct LeavingClaim {
+  std::vector<DeviceUse> devices;
+  // Of the users that are still there:
+  int32_t highest_priority = std::numeric_limits<int32_t>::min();
+  absl::Time latest_deletion = absl::InfinitePast();
+  std::vector<Symbol> nodes;
+};
+// Reads all claims and all pods.
+std::vector<LeavingClaim> ClaimsOfLeavingPods(const ClusterDevices& devices, const Handle& handle);
 
 // What the claims have of which no user runs any more on any node where the claim can be used, as
 // far as `node` is one of these. Their controller is about to take the allocations away. Reads all
