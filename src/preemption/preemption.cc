@@ -8,10 +8,11 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/cleanup/cleanup.h"
 #include "disruption/budget_tracker.h"
 #include "group/group_victims.h"
 #include "preemption/candidate_search.h"
-#include "preemption/dry_run_node.h"
+#include "preemption/dry_runs.h"
 #include "preemption/elsewhere_search.h"
 #include "preemption/extended_candidates.h"
 #include "preemption/full_search.h"
@@ -32,38 +33,42 @@ PreemptionRules::Nomination NominationOf(Handle& handle, const PodInfo& pod,
 }
 
 // If one of the best candidates would end a group, candidates that end none and violate no more
-// budgets replace them, whatever else they score. The best of these on all nodes counts.
-void PreferCandidatesThatEndNoGroup(Handle& handle, const GroupVictims& groups,
+// budgets replace them, whatever else they score. The best of these on all nodes counts. False if
+// it yields.
+bool PreferCandidatesThatEndNoGroup(DryRuns& dry_runs, const GroupVictims& groups,
                                     const PreemptionQuery& query,
                                     std::vector<ScoredCandidatePtr>& candidates) {
   const auto ends_group = [&](const ScoredCandidatePtr& scored) {
     return groups.EvictionsEndGroup(scored->candidate.victims);
   };
   const std::vector<int> best = BestOf(candidates);
-  if (absl::c_none_of(best, [&](int i) { return ends_group(candidates[i]); })) return;
+  if (absl::c_none_of(best, [&](int i) { return ends_group(candidates[i]); })) return true;
   const int violations = candidates[best.front()]->candidate.pdb_violations;
   PreemptionQuery sparing = query;
   sparing.spare_groups = &groups;
   std::vector<ScoredCandidatePtr> others;
   for (const NodeRow row : query.statuses.RowsWith(Code::kUnschedulable)) {
-    const bool only_groups = absl::c_all_of(handle.nodes().node(row).pods(), [&](const auto& pod) {
-      return groups.EvictionEndsGroup(*pod);
-    });
-    if (only_groups) continue;
-    ScoredCandidatePtr candidate = DryRunNode(handle, sparing, row).candidate;
+    const DryRunResult* const run = dry_runs.Run(sparing, row);
+    if (run == nullptr) return false;
+    const ScoredCandidatePtr& candidate = run->candidate;
     if (candidate == nullptr || ends_group(candidate)) continue;
-    if (candidate->candidate.pdb_violations <= violations) others.push_back(std::move(candidate));
+    if (candidate->candidate.pdb_violations <= violations) others.push_back(candidate);
   }
   if (!others.empty()) candidates = std::move(others);
+  return true;
 }
 
 }  // namespace
 
 struct Preemption::Parts {
   explicit Parts(Handle& handle)
-      : budgets(handle.Shared<BudgetTracker>()), full(handle), pruned(handle) {}
+      : budgets(handle.Shared<BudgetTracker>()),
+        dry_runs(handle),
+        full(handle),
+        pruned(handle, dry_runs) {}
 
   const std::shared_ptr<BudgetTracker> budgets;  // one for each scheduler
+  DryRuns dry_runs;
   FullSearch full;
   PrunedSearch pruned;
 };
@@ -116,13 +121,19 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
       state.full_evaluation() || !query.scores.empty() || AnyExtenderInterested(handle_, pod);
   CandidateSearch& search =
       needs_full_search ? static_cast<CandidateSearch&>(parts_->full) : parts_->pruned;
+  const Status yielded = Status::Unschedulable("the search for victims has yielded");
+  DryRuns& dry_runs = parts_->dry_runs;
+  dry_runs.Begin(query);
   std::optional<SearchResult> found = search.Find(query);
-  if (!found.has_value()) {
-    return Status::Unschedulable("the search for victims has yielded");
-  }
+  if (!found.has_value()) return yielded;
+  const absl::Cleanup end = [&] {
+    if (!state.work_budget().yielded()) dry_runs.End();
+  };
+  if (needs_full_search) state.work_budget().Lift();  // it would begin again
 
   if (found->candidates.empty() && elsewhere.any()) {
     query.elsewhere = &elsewhere;
+    state.work_budget().Lift();  // the same
     std::optional<SearchResult> wider = elsewhere.Find(query);
     if (!wider->candidates.empty()) found = std::move(wider);
   }
@@ -131,8 +142,10 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
     if (!found->failure.IsError()) result.nominated_node = "";  // ends its nomination
     return std::move(found->failure);
   }
-  if (groups.any_groups())
-    PreferCandidatesThatEndNoGroup(handle_, groups, query, found->candidates);
+  if (groups.any_groups() &&
+      !PreferCandidatesThatEndNoGroup(dry_runs, groups, query, found->candidates)) {
+    return yielded;
+  }
   if (ExtendersPreempt(handle_, pod)) {
     Status asked = CallExtenders(handle_, query, found->candidates);
     if (!asked.ok()) return asked;

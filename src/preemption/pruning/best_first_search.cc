@@ -35,11 +35,12 @@ BestFirstSearch::Outcome BestFirstSearch::Find(bool all, CandidateList& found) {
       continue;
     }
     Try(row, found);
+    if (dry_runs_.has_yielded()) return Outcome::kYielded;
   }
   if (!found.empty()) return Outcome::kDone;
   if (!has_own_bounds_) return Outcome::kNeedsOwnBounds;
   TryRemaining(found);
-  return Outcome::kDone;
+  return dry_runs_.has_yielded() ? Outcome::kYielded : Outcome::kDone;
 }
 
 // Whether the node can be better than the best that was found, or as good and before it.
@@ -103,7 +104,7 @@ void BestFirstSearch::TryRemaining(CandidateList& found) {
     });
   }
   if (SameFailureIfSameShortage()) rows = TryOneOfEach(rows, found);
-  for (size_t i = 0; i < rows.size(); ++i) {
+  for (size_t i = 0; i < rows.size() && !dry_runs_.has_yielded(); ++i) {
     PrefetchNodes(handle_.nodes(), rows, i);
     Try(rows[i], found);
   }
@@ -128,6 +129,7 @@ std::vector<NodeRow> BestFirstSearch::TryOneOfEach(absl::Span<const NodeRow> row
     SameShortage& nodes = it->second;
     if (is_first) {
       Try(row, found);
+      if (dry_runs_.has_yielded()) break;
       nodes.failure = dry_runs_.last_failure();
       nodes.holds_for_all = nodes.failure.IsRejected();
     } else {

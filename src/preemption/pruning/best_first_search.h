@@ -47,6 +47,7 @@ class BestFirstSearch {
   enum class Outcome {
     kDone,
     kNeedsOwnBounds,  // the bounds of the other class do not say enough
+    kYielded,         // DryRunner::has_yielded()
   };
   // Adds the best candidate to `found`, and others that were tried on the way: of all, or of those
   // with the highest bounds, if `found` has enough before. `all`: tries also nodes that cannot be

@@ -6,20 +6,21 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
-#include "preemption/dry_run_node.h"
 
 namespace berth {
 
 ScoredCandidatePtr DryRunner::Try(NodeRow row) {
-  DryRunResult run = DryRunNode(handle_, query_, row);
+  last_run_ = runs_.Run(query_, row);
+  has_yielded_ = last_run_ == nullptr;
+  if (has_yielded_) return nullptr;
+  const DryRunResult& run = *last_run_;
   retry_at_ = std::min(retry_at_, run.retry_time);
-  last_failure_ = run.failure;
   if (run.no_victims) {
     fit_error_.AddWithoutVictims(row);
   } else if (run.candidate == nullptr) {
     fit_error_.Add(run.failure);
   }
-  return std::move(run.candidate);
+  return run.candidate;
 }
 
 void DryRunner::AddOthersWithoutVictims(absl::Span<const NodeRow> rows) {

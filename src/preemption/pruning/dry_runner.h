@@ -7,6 +7,7 @@
 #include "absl/types/span.h"
 #include "berth/framework/handle.h"
 #include "preemption/candidate_search.h"
+#include "preemption/dry_runs.h"
 #include "preemption/fit_error.h"
 
 namespace berth {
@@ -14,13 +15,15 @@ namespace berth {
 // Scheduling thread.
 class DryRunner {
  public:
-  DryRunner(Handle& handle, const PreemptionQuery& query)
-      : handle_(handle), query_(query), fit_error_(query.rules, query.pod, handle.nodes()) {}
+  DryRunner(const Handle& handle, const PreemptionQuery& query, DryRuns& runs)
+      : query_(query), runs_(runs), fit_error_(query.rules, query.pod, handle.nodes()) {}
 
-  // The candidate on `row`, or null; then it is counted why.
+  // The candidate on `row`, or null; then it is counted why, or it has_yielded().
   ScoredCandidatePtr Try(NodeRow row);
-  // Why the last dry run found no candidate, or Success.
-  const Status& last_failure() const { return last_failure_; }
+  bool has_yielded() const { return has_yielded_; }
+  // Why the last dry run, if it has not yielded, found no candidate; or Success. Valid until the
+  // next one.
+  const Status& last_failure() const { return last_run_->failure; }
   // So many nodes whose dry run would have the same result, and a node from which no pod may be
   // evicted.
   void AddFailures(int nodes, const Status& status) { fit_error_.Add(status, nodes); }
@@ -34,10 +37,11 @@ class DryRunner {
   }
 
  private:
-  Handle& handle_;
   const PreemptionQuery& query_;
+  DryRuns& runs_;
+  bool has_yielded_ = false;
   FitError fit_error_;
-  Status last_failure_;
+  const DryRunResult* last_run_ = nullptr;
   absl::Time retry_at_ = absl::InfiniteFuture();
 };
 

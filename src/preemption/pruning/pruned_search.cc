@@ -55,7 +55,7 @@ std::optional<SearchResult> PrunedSearch::Find(const PreemptionQuery& query) {
   }
   const NodeRow own_row = OwnRow(query.pod);
   const auto search_by = [&](CandidateBounds& bounds, std::optional<SearchResult>& result) {
-    DryRunner dry_runs(handle_, query);
+    DryRunner dry_runs(handle_, query, dry_runs_);
     BestFirstSearch search(handle_, query, preemptor, dry_runs, bounds, with_victims, *levels_,
                            own_row);
     CandidateList candidates(query.range.candidates);

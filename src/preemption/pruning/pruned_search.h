@@ -12,6 +12,7 @@
 #include "berth/incremental/preemption_hints.h"
 #include "framework/resource_need.h"
 #include "preemption/candidate_search.h"
+#include "preemption/dry_runs.h"
 #include "preemption/pruning/bound_cache.h"
 #include "preemption/pruning/priority_levels.h"
 
@@ -22,10 +23,10 @@ namespace berth {
 // plugin. Scheduling thread.
 class PrunedSearch final : public CandidateSearch {
  public:
-  explicit PrunedSearch(Handle& handle)
-      : handle_(handle), levels_(handle.Shared<PriorityLevels>()) {}
+  PrunedSearch(Handle& handle, DryRuns& dry_runs)
+      : handle_(handle), dry_runs_(dry_runs), levels_(handle.Shared<PriorityLevels>()) {}
 
-  // Yields while it reads nodes that changed.
+  // Yields while it reads nodes that changed, and between dry runs.
   std::optional<SearchResult> Find(const PreemptionQuery& query) override;
 
  private:
@@ -34,6 +35,7 @@ class PrunedSearch final : public CandidateSearch {
   NodeRow OwnRow(const PodInfo& pod) const;
 
   Handle& handle_;
+  DryRuns& dry_runs_;
   std::shared_ptr<PriorityLevels> levels_;  // one a scheduler
   BoundCache bounds_;
 };

@@ -13,6 +13,7 @@
 namespace berth {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -83,6 +84,30 @@ TEST_F(LongSearch, FindsTheNodeThatCameMeanwhile) {
   EXPECT_THAT(simulation_->cluster().Evictions(), IsEmpty());
   ASSERT_THAT(simulation_->cluster().Bindings(), SizeIs(1));
   EXPECT_EQ(simulation_->cluster().Bindings()[0].second, "new");
+}
+
+// All nodes were read before: what is left are their dry runs.
+TEST_F(LongSearch, StopsBetweenDryRunsToo) {
+  Add("high");
+  const int stops = std::exchange(stops_, 0);
+  Add("another");
+  EXPECT_GE(stops_, 3);
+  EXPECT_LT(stops_, stops);
+  EXPECT_EQ(attempts(), 2);
+  const std::vector<UnboundPod> unbound = simulation_->scheduler().Unbound();
+  ASSERT_THAT(unbound, SizeIs(2));
+  EXPECT_EQ(unbound[0].message, unbound[1].message);
+}
+
+// The pod that was in the way goes after its node was tried.
+TEST_F(LongSearch, TriesAgainWhereSomethingChangedBetweenDryRuns) {
+  Add("high");
+  stops_ = 0;
+  at_each_stop_ = [this] {
+    if (stops_ == 3) simulation_->cluster().Delete(Kind::kPod, "default/port-0");
+  };
+  Add("another");
+  EXPECT_THAT(simulation_->cluster().Evictions(), ElementsAre("default/low-0"));
 }
 
 TEST_F(LongSearch, EndsWithItsPod) {
@@ -163,6 +188,46 @@ TEST_F(LongSearch, GoesOnForThePodAsItIsThen) {
   simulation_->RunUntilIdle();
   EXPECT_EQ(attempts(), 1);
   EXPECT_THAT(simulation_->cluster().Evictions(), SizeIs(1));
+}
+
+// Each node runs a member of a group and a pod on its own, of which the second is less dear to
+// lose, whatever its priority. To find that out is a dry run of every node.
+TEST(LongSearchForGroups, EvictsTheSameThoughItStops) {
+  std::vector<std::string> evictions[2];
+  int stops[2] = {0, 0};
+  for (const int64_t steps : {0, 1}) {
+    std::vector<Object> objects;
+    for (int i = 0; i < kNodes; ++i) {
+      const std::string node = absl::StrCat("n", i), group = absl::StrCat("g", i / 2);
+      if (i % 2 == 0) objects.push_back(MakeGroup(group, 2));
+      objects.push_back(CpuNode(node, "4").Object());
+      objects.push_back(CpuPod(absl::StrCat("member-", i), "2")
+                            .NodeName(node)
+                            .Label("scheduling.x-k8s.io/pod-group", group)
+                            .Object());
+      objects.push_back(CpuPod(absl::StrCat("single-", i), "2")
+                            .NodeName(node)
+                            .Priority(i == 17 ? 1 : 2)
+                            .Object());
+    }
+    const auto simulation = *Simulation::Create({.configuration = GangConfiguration(),
+                                                 .registry = &Builtins(),
+                                                 .objects = std::move(objects),
+                                                 .work_budget_steps = steps});
+    simulation->RunUntilIdle();
+    simulation->scheduler().ObserveAttempts(
+        [&](const AttemptRecord& attempt) { stops[steps] += attempt.yielded ? 1 : 0; });
+    for (const char* const name : {"first", "second"}) {  // the first one has the nodes read
+      stops[steps] = 0;
+      simulation->cluster().Set(CpuPod(name, "2").Priority(10).Object());
+      simulation->RunUntilIdle();
+    }
+    evictions[steps] = simulation->cluster().Evictions();
+  }
+  EXPECT_THAT(evictions[0], ElementsAre("default/single-17", "default/single-0"));
+  EXPECT_EQ(evictions[0], evictions[1]);
+  EXPECT_EQ(stops[0], 0);
+  EXPECT_GE(stops[1], 3);
 }
 
 }  // namespace

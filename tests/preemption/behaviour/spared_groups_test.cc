@@ -79,7 +79,7 @@ std::vector<std::string> Names(const std::vector<PodPtr>& pods) {
 PodPtr Preemptor() { return MakePod().Name("p").Priority(9).Request("cpu", "2").Obj(); }
 
 // The best candidates of every node are members of gangs; there are better ones for people. The
-// search for these comes to the same when it stops to read nodes.
+// search for these comes to the same when it stops: first to read nodes, then between dry runs.
 TEST(SparedGroupsTest, ASearchThatStopsComesToTheSame) {
   constexpr int kNodes = 40;
   ClusterWithGroups with(2);
@@ -106,7 +106,7 @@ TEST(SparedGroupsTest, ASearchThatStopsComesToTheSame) {
         EXPECT_EQ(status.ok(), !yielded) << status.ToString();
       }
       EXPECT_THAT(Names(result.victims), ElementsAre("alone30"));
-      EXPECT_EQ(stops > 0, steps == 1 && again == 0);
+      EXPECT_EQ(stops > 0, steps == 1);
     }
   }
 }
