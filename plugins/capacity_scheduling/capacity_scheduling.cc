@@ -3,6 +3,7 @@
 #include "plugins/capacity_scheduling/capacity_scheduling.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
 #include <limits>
 #include <memory>
@@ -44,42 +45,21 @@ bool SameText(const QuantityMap& a, const QuantityMap& b) {
 }
 
 // What a controller writes into the status of a quota helps no pod.
-absl::StatusOr<QueueingHint> BoundsChanged(const PodInfo&, const ObjectChange& change) {
-  if (change.old_object == nullptr || change.new_object == nullptr) return QueueingHint::kQueue;
+bool BoundsChanged(const ObjectChange& change) {
+  if (change.old_object == nullptr || change.new_object == nullptr) return true;
   const api::ElasticQuotaSpec& before = change.old_object->As<api::ElasticQuota>().spec();
   const api::ElasticQuotaSpec& after = change.new_object->As<api::ElasticQuota>().spec();
   const bool same = SameText(before.min(), after.min()) && SameText(before.max(), after.max());
   // In a tree labels say more.
-  const bool in_tree = IsMarkedForTree(*change.old_object) || IsMarkedForTree(*change.new_object);
-  return same && !in_tree ? QueueingHint::kSkip : QueueingHint::kQueue;
+  return !same || IsMarkedForTree(*change.old_object) || IsMarkedForTree(*change.new_object);
 }
 
 // Nor what one writes into the status of a ClusterQuota.
-bool SpecChanged(const ObjectChange& change) {
-  const auto& before = change.old_object->As<api::ClusterQuota>();
-  const auto& after = change.new_object->As<api::ClusterQuota>();
-  return !google::protobuf::util::MessageDifferencer::Equals(before.spec(), after.spec());
-}
-
-// It is asked for each class of pods that wait, and takes long: the last answer is kept, with the
-// objects that it is of.
-QueueingHintFn ClusterQuotaChanged() {
-  struct Last {
-    Object before, after;
-    bool changed = true;
-  };
-  return [last = std::optional<Last>()](
-             const PodInfo&, const ObjectChange& change) mutable -> absl::StatusOr<QueueingHint> {
-    if (change.old_object == nullptr || change.new_object == nullptr) return QueueingHint::kQueue;
-    const auto is = [](const Object& a, const Object& b) {
-      return &a.As<api::ClusterQuota>() == &b.As<api::ClusterQuota>();
-    };
-    if (!last.has_value() || !is(last->before, *change.old_object) ||
-        !is(last->after, *change.new_object)) {
-      last = Last{*change.old_object, *change.new_object, SpecChanged(change)};
-    }
-    return last->changed ? QueueingHint::kQueue : QueueingHint::kSkip;
-  };
+bool ClusterQuotaChanged(const ObjectChange& change) {
+  if (change.old_object == nullptr || change.new_object == nullptr) return true;
+  return !google::protobuf::util::MessageDifferencer::Equals(
+      change.old_object->As<api::ClusterQuota>().spec(),
+      change.new_object->As<api::ClusterQuota>().spec());
 }
 
 // Whether the claim has devices, and had none or was not there.
@@ -110,16 +90,18 @@ int64_t ClampToInt64(__int128 amount) {
 std::string WhoBorrows(const QuotaTree& tree, int line) {
   std::vector<std::pair<__int128, QuotaId>> borrowers;
   for (QuotaId quota = QuotaTree::kCluster + 1; quota < tree.size(); ++quota) {
+    const __int128 borrowed = tree.borrowed(quota, line);
+    if (borrowed <= 0) continue;
     const bool somebody_below = absl::c_any_of(
         tree.children(quota), [&](QuotaId child) { return tree.borrowed(child, line) > 0; });
-    if (tree.borrowed(quota, line) > 0 && !somebody_below) {
-      borrowers.emplace_back(-tree.borrowed(quota, line), quota);
-    }
+    if (!somebody_below) borrowers.emplace_back(-borrowed, quota);
   }
-  absl::c_sort(borrowers);
   constexpr size_t kMost = 3;
+  const size_t told = std::min(kMost, borrowers.size());
+  std::partial_sort(borrowers.begin(), borrowers.begin() + static_cast<std::ptrdiff_t>(told),
+                    borrowers.end());
   std::string text;
-  for (size_t i = 0; i < std::min(kMost, borrowers.size()); ++i) {
+  for (size_t i = 0; i < told; ++i) {
     const auto& [minus_borrowed, quota] = borrowers[i];
     const Quantity amount = tree.lines()[line].QuantityOf(ClampToInt64(-minus_borrowed));
     absl::StrAppend(&text, i == 0 ? "" : ", ", tree.spec(quota).subject(),
@@ -543,8 +525,12 @@ std::vector<ClusterEventWithHint> CapacityScheduling::EventsToRegister() const {
     return QueueIf(book_.has_tree() && book_.sees_devices());
   };
   return {{{EventResource::Pod(), action::kDelete | action::kUpdatePodScaleDown}, nullptr},
-          {{EventResource::Of(Kind::kElasticQuota), action::kAll}, &BoundsChanged},
-          {{EventResource::Of(Kind::kClusterQuota), action::kAll}, ClusterQuotaChanged()},
+          {.event = {EventResource::Of(Kind::kElasticQuota), action::kAll},
+           .hint = nullptr,
+           .filter = &BoundsChanged},
+          {.event = {EventResource::Of(Kind::kClusterQuota), action::kAll},
+           .hint = nullptr,
+           .filter = &ClusterQuotaChanged},
           // The cluster has more to lend.
           {{EventResource::Node(), action::kAdd | action::kUpdateNodeAllocatable},
            [this](const PodInfo&, const ObjectChange&) -> absl::StatusOr<QueueingHint> {

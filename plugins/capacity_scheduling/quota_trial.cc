@@ -231,9 +231,11 @@ std::vector<QuotaId> QuotaTrial::VictimQuotas() const {
   for (size_t begin = 0; begin < by_distance.size(); begin = asked) {
     const int distance = by_distance[begin].first;
     const size_t before = ranked.size();
+    std::vector<std::optional<bool>> may_reclaim(takers.size());  // now that nearer ones gave
     for (; asked < by_distance.size() && by_distance[asked].first == distance; ++asked) {
       const QuotaId quota = by_distance[asked].second;
-      if (MayGive(takers, quota)) ranked.push_back({distance, -Borrowed(takers, quota), quota});
+      if (MayGive(takers, quota, may_reclaim))
+        ranked.push_back({distance, -Borrowed(takers, quota), quota});
     }
     const bool is_last = asked == by_distance.size();
     for (size_t i = before; i < ranked.size() && !is_last; ++i) {
@@ -249,14 +251,19 @@ std::vector<QuotaId> QuotaTrial::VictimQuotas() const {
   return quotas;
 }
 
-bool QuotaTrial::MayGive(absl::Span<const QuotaTaker> takers, QuotaId quota) const {
+bool QuotaTrial::MayGive(absl::Span<const QuotaTaker> takers, QuotaId quota,
+                         std::vector<std::optional<bool>>& may_reclaim) const {
   // Of its own quota no pod goes that is as important.
   const bool only_lower = quota == taker_.quota &&
                           book_.tree().spec(quota).preemption == QuotaPreemption::kLowerPriority;
   if (only_lower && book_.ChargesOf(quota).begin()->first.priority >= taker_.priority) return false;
-  return absl::c_any_of(takers, [&](const QuotaTaker& taker) {
-    return (quota == taker.quota || rule_.MayReclaim(taker)) && rule_.MayGive(taker, quota);
-  });
+  for (size_t i = 0; i < takers.size(); ++i) {
+    if (quota != taker_.quota && !may_reclaim[i].has_value()) {
+      may_reclaim[i] = rule_.MayReclaim(takers[i]);
+    }
+    if ((quota == taker_.quota || *may_reclaim[i]) && rule_.MayGive(takers[i], quota)) return true;
+  }
+  return false;
 }
 
 // Of the lines that are asked for, in millionths of what the cluster has.

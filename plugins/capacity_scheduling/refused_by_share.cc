@@ -150,7 +150,7 @@ std::vector<RefusedByShare::Refused*> RefusedByShare::InOrder() {
 
 // --- Figures ---
 
-RefusedByShare::Figures::Figures(const QuotaBook& book) : tree_(book.tree()) {
+RefusedByShare::Figures::Figures(const QuotaBook& book) : tree_(book.tree()), shares_(book.tree()) {
   const auto add = [&](const QuotaBook::Sums& sums) {
     for (const auto& [where, amount] : sums) {
       for (QuotaId quota = where.first; quota != -1; quota = tree_.parent(quota)) {
@@ -160,25 +160,6 @@ RefusedByShare::Figures::Figures(const QuotaBook& book) : tree_(book.tree()) {
   };
   add(book.leaving());
   add(book.Promised());
-}
-
-const RefusedByShare::Figures::OfChildren& RefusedByShare::Figures::ChildrenOf(QuotaId above,
-                                                                               int line) {
-  const std::vector<__int128>& shares = SharesOf(line);
-  const auto [known, is_new] = of_children_.try_emplace({above, line});
-  OfChildren& sums = known->second;
-  if (!is_new) return sums;
-  for (const QuotaId child : tree_.children(above)) {
-    sums.shares += shares[child];
-    sums.beyond += RunningBeyond(child, line, shares[child]);
-  }
-  return sums;
-}
-
-const std::vector<__int128>& RefusedByShare::Figures::SharesOf(int line) {
-  const auto [known, is_new] = shares_.try_emplace(line);
-  if (is_new) known->second = tree_.SharesOf(line);
-  return known->second;
 }
 
 __int128 RefusedByShare::Figures::Borrowed(QuotaId quota, const Requests& requests,
@@ -198,22 +179,29 @@ __int128 RefusedByShare::Figures::BorrowedBeside(QuotaId side, QuotaId quota,
   __int128 borrowed = 0;
   for (const auto& [line, amount] : request) {
     if (amount <= 0 || !tree_.Concerns(side, line)) continue;
-    const std::vector<__int128>& shares = SharesOf(line);
-    if (tree_.HeldWith(side, line, quota, amount) > shares[side]) return 0;
+    if (tree_.HeldWith(side, line, quota, amount) > shares_.Of(side, line)) return 0;
     const QuotaId above = tree_.parent(side);
-    const OfChildren& beside = ChildrenOf(above, line);  // the side itself included
-    borrowed += beside.beyond - RunningBeyond(side, line, shares[side]);
+    borrowed += RunningBeyondBelow(above, line) - RunningBeyond(side, line);
     // Of pods of `above` itself, which stand beside its children.
-    const __int128 of_own = std::max<__int128>(0, shares[above] - beside.shares);
+    const __int128 of_own =
+        std::max<__int128>(0, shares_.Of(above, line) - shares_.OfChildren(above, line));
     borrowed += std::max<__int128>(0, tree_.own(above, line) - of_own);
   }
   return borrowed;
 }
 
+__int128 RefusedByShare::Figures::RunningBeyondBelow(QuotaId above, int line) {
+  const auto [known, is_new] = beyond_below_.try_emplace({above, line}, 0);
+  if (!is_new) return known->second;
+  __int128 beyond = 0;
+  for (const QuotaId child : tree_.children(above)) beyond += RunningBeyond(child, line);
+  return known->second = beyond;
+}
+
 // Of what the quota has more than its share, what could be taken: pods that are about to start
 // cannot, and pods that leave give it back in any case.
-__int128 RefusedByShare::Figures::RunningBeyond(QuotaId quota, int line, __int128 share) const {
-  const __int128 beyond = tree_.Held(quota, line) - share;
+__int128 RefusedByShare::Figures::RunningBeyond(QuotaId quota, int line) {
+  const __int128 beyond = tree_.Held(quota, line) - shares_.Of(quota, line);
   if (beyond <= 0) return 0;
   const auto not_running = not_running_.find({quota, line});
   if (not_running == not_running_.end()) return beyond;

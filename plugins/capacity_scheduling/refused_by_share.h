@@ -16,6 +16,7 @@
 #include "berth/api/identity_map.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/pod_info.h"
+#include "berth/quota/quota_shares.h"
 #include "berth/quota/quota_tree.h"
 #include "plugins/capacity_scheduling/quota_book.h"
 
@@ -77,18 +78,14 @@ class RefusedByShare {
     __int128 Borrowed(QuotaId quota, const Requests& requests, const LineAmounts& and_more = {});
 
    private:
-    // Of the children of a quota, of a line.
-    struct OfChildren {
-      __int128 shares = 0, beyond = 0;  // the sums of shares, and of RunningBeyond()
-    };
-    const OfChildren& ChildrenOf(QuotaId above, int line);
+    // RunningBeyond() of the children of a quota together.
+    __int128 RunningBeyondBelow(QuotaId above, int line);
     __int128 BorrowedBeside(QuotaId side, QuotaId quota, const LineAmounts& request);
-    __int128 RunningBeyond(QuotaId quota, int line, __int128 share) const;
-    const std::vector<__int128>& SharesOf(int line);
+    __int128 RunningBeyond(QuotaId quota, int line);
 
     const QuotaTree& tree_;
-    absl::flat_hash_map<int, std::vector<__int128>> shares_;  // by line: of each quota
-    absl::flat_hash_map<std::pair<QuotaId, int>, OfChildren> of_children_;
+    QuotaShares shares_;
+    absl::flat_hash_map<std::pair<QuotaId, int>, __int128> beyond_below_;
     // At and below the quota, by line: of pods that leave or are nominated.
     absl::flat_hash_map<std::pair<QuotaId, int>, __int128> not_running_;
   };

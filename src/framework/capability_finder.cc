@@ -173,6 +173,7 @@ void CapabilityFinder::AskEvents(int index, const EnqueueExtensions& extensions,
     std::vector<ClusterEventWithHint> registered = extensions.EventsToRegister();
     for (ClusterEventWithHint& event : registered) {
       event.hint = Guard(std::move(event.hint), CounterOf(index));
+      event.filter = Guard(std::move(event.filter), CounterOf(index));
     }
     events.events = std::move(registered);
     Ask(index, "HintsReadSpecOnly",

@@ -314,4 +314,13 @@ QueueingHintFn Guard(QueueingHintFn hint, FaultCounter counter) {
   };
 }
 
+EventFilterFn Guard(EventFilterFn filter, FaultCounter counter) {
+  if (filter == nullptr) return nullptr;
+  return [filter = std::move(filter), counter](const ObjectChange& change) {
+    return Caught(
+        counter, "EventFilter", [&] { return filter(change); },
+        [](const std::string&) { return true; });
+  };
+}
+
 }  // namespace berth

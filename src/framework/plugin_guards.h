@@ -33,6 +33,8 @@ std::unique_ptr<AssignmentObserver> Guard(AssignmentObserver& plugin, FaultCount
 std::unique_ptr<QueueOrder> Guard(QueueOrder& plugin, FaultCounter counter);
 // A hint that throws is an error, which counts as kQueue.
 QueueingHintFn Guard(QueueingHintFn hint, FaultCounter counter);
+// One that throws lets the change through.
+EventFilterFn Guard(EventFilterFn filter, FaultCounter counter);
 
 }  // namespace berth
 

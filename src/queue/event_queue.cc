@@ -29,7 +29,7 @@ bool EventQueue::Put(const ClusterEvent& event, const ObjectChange& change,
                      const EventScope& scope) {
   if (event.resource.type == EventResource::kNode) turns_.NodeChanged();
   const absl::Span<const PluginSlot> interested = table_.Interested(event);
-  if (interested.empty()) return false;
+  if (interested.empty() || !table_.PassesFilter(interested, event, change)) return false;
   if (hint_classes_.empty()) return true;
   Question question{event, change, scope, interested};
   question.pod_left = scope.IsAll() && IsPodLeaving(event, change);

@@ -66,7 +66,8 @@ class EventQueue {
         listener_(listener),
         hint_classes_(2 * SlotsOfAll()) {}
 
-  // An event for the entries that wait now. Returns false if it interests no plugin.
+  // An event for the entries that wait now. Returns false if it interests no plugin, or may help no
+  // pod.
   bool Put(const ClusterEvent& event, const ObjectChange& change, const EventScope& scope);
   // Does a portion of what is left. Returns whether entries are still to be moved.
   bool Continue();

@@ -59,11 +59,24 @@ bool EventTable::IsInterested(PluginSlot slot, const ClusterEvent& event) const 
   return false;
 }
 
+bool EventTable::PassesFilter(absl::Span<const PluginSlot> interested, const ClusterEvent& event,
+                              const ObjectChange& change) const {
+  if (IsWildcard(event)) return true;
+  for (const PluginSlot slot : interested) {
+    for (const ClusterEventWithHint& registered : slots_[slot].events) {
+      if (!registered.event.Matches(event)) continue;
+      if (registered.filter == nullptr || registered.filter(change)) return true;
+    }
+  }
+  return false;
+}
+
 bool EventTable::Hint(PluginSlot slot, const ClusterEvent& event, const ObjectChange& change,
                       const PodInfo& pod) const {
   if (slot < 0) return false;
   for (const ClusterEventWithHint& registered : slots_[slot].events) {
     if (!registered.event.Matches(event)) continue;
+    if (registered.filter != nullptr && !registered.filter(change)) continue;
     if (!registered.hint) return true;
     const absl::StatusOr<QueueingHint> hint = registered.hint(pod, change);
     if (!hint.ok() || *hint == QueueingHint::kQueue) return true;

@@ -28,6 +28,9 @@ class EventTable {
   // next Add().
   absl::Span<const PluginSlot> Interested(const ClusterEvent& event) const;
   bool IsInterested(PluginSlot slot, const ClusterEvent& event) const;
+  // Whether the filter of any registration of these plugins lets the change through.
+  bool PassesFilter(absl::Span<const PluginSlot> interested, const ClusterEvent& event,
+                    const ObjectChange& change) const;
   // Why the plugin is to be asked again about pods that it rejected when a pod left its node.
   enum class Interest : uint8_t {
     kNone,  // it did not register for that

@@ -360,6 +360,7 @@ std::vector<__int128> QuotaTree::SharesOf(int line) const {
   std::vector<__int128> shares(specs_.size(), 0);
   shares[kCluster] = guarantee_[At(kCluster, line)];
   for (const QuotaId above : top_down_) {
+    if (children_[above].empty()) continue;
     const std::vector<__int128> of_children = SharesBelow(above, line, shares[above]);
     for (size_t i = 0; i < of_children.size(); ++i) shares[children_[above][i]] = of_children[i];
   }

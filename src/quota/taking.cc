@@ -61,38 +61,9 @@ std::string TakingVerdict::ToString(const QuotaTree& tree) const {
   return std::string(TakingName(taking));
 }
 
-TakingRule::Shares& TakingRule::SharesOf(int line) const {
-  if (shares_.empty()) shares_.resize(tree_.lines().size());
-  Shares& shares = shares_[line];
-  if (shares.of_quota.empty()) {
-    shares.of_quota.assign(tree_.size(), Shares::kUnknown);
-    shares.of_children.assign(tree_.size(), Shares::kUnknown);
-    shares.of_quota[QuotaTree::kCluster] = tree_.ShareOf(QuotaTree::kCluster, line);
-  }
-  return shares;
-}
-
-__int128 TakingRule::Share(QuotaId quota, int line) const {
-  const Shares& shares = SharesOf(line);
-  if (shares.of_quota[quota] == Shares::kUnknown) {
-    OfChildren(tree_.parent(quota), line, Bound::kShare);
-  }
-  return shares.of_quota[quota];
-}
-
-// With the sum each of them is known.
 __int128 TakingRule::OfChildren(QuotaId quota, int line, Bound bound) const {
-  if (bound == Bound::kGuarantee) return tree_.guaranteed_below(quota, line);
-  Shares& shares = SharesOf(line);
-  __int128& sum = shares.of_children[quota];
-  if (sum != Shares::kUnknown) return sum;
-  sum = 0;
-  const std::vector<__int128> of_each = tree_.SharesBelow(quota, line, Share(quota, line));
-  for (size_t i = 0; i < of_each.size(); ++i) {
-    shares.of_quota[tree_.children(quota)[i]] = of_each[i];
-    sum += of_each[i];
-  }
-  return sum;
+  return bound == Bound::kGuarantee ? tree_.guaranteed_below(quota, line)
+                                    : shares_.OfChildren(quota, line);
 }
 
 // What a quota never lends counts as used: no other quota can have it, so a quota that uses as much

@@ -27,8 +27,8 @@ std::string EventsOf(const PluginRegistration& registration, const std::string& 
   std::vector<std::string> names;
   for (const ClusterEventWithHint& event : extensions->EventsToRegister()) {
     event.event.AppendNames(names);
-    // An event without a hint always queues.
-    if (event.hint == nullptr) names.back() += "!";
+    // An event without a hint or a filter always queues.
+    if (event.hint == nullptr && event.filter == nullptr) names.back() += "!";
   }
   return absl::StrJoin(names, " ");
 }

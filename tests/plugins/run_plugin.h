@@ -176,6 +176,7 @@ inline bool Queues(const EnqueueExtensions& plugin, EventResource resource, Acti
                    const PodPtr& pod, const ObjectChange& change) {
   for (const ClusterEventWithHint& registered : plugin.EventsToRegister()) {
     if (registered.event.resource != resource || (registered.event.action & action) == 0) continue;
+    if (registered.filter != nullptr && !registered.filter(change)) continue;
     if (registered.hint == nullptr) return true;
     const absl::StatusOr<QueueingHint> hint = registered.hint(*pod, change);
     if (!hint.ok() || *hint == QueueingHint::kQueue) return true;

@@ -52,6 +52,10 @@ class QueueTest : public ::testing::Test {
     Register(plugin, resource, action, std::move(hint));
     profile_.plugins.back().hints_read_spec_only = true;
   }
+  // Of what was registered last.
+  void FilterLast(EventFilterFn filter) {
+    profile_.plugins.back().events.back().filter = std::move(filter);
+  }
   void SetMinMember(absl::string_view group, int min_member,
                     absl::Time created = absl::FromUnixSeconds(1),
                     absl::Duration rest = absl::ZeroDuration()) {

@@ -323,6 +323,47 @@ TEST_F(QueueTest, HintsAreAskedOncePerClass) {
   EXPECT_EQ(queue().FindByPod(Uid("c"))->requeued_by.view(), "NodeAdd");
 }
 
+// However many classes wait; and what it keeps out is no event of an attempt in flight either.
+TEST_F(QueueTest, AFilterIsAskedOnceForAnEvent) {
+  int hints = 0, filtered = 0;
+  bool may_help = false;
+  RegisterForAlike("Fit", EventResource::Node(), action::kAdd,
+                   [&](const PodInfo&, const ObjectChange&) {
+                     ++hints;
+                     return QueueingHint::kQueue;
+                   });
+  FilterLast([&](const ObjectChange&) {
+    ++filtered;
+    return may_help;
+  });
+  for (int priority = 0; priority < 10; ++priority) {
+    AddRejected(Pod(absl::StrCat("p", priority), priority), "Fit");
+  }
+  Add(Pod("in-flight"));
+  Pop();
+  queue().MoveAllOnEvent(kNodeAdd, {});
+  EXPECT_EQ(filtered, 1);
+  EXPECT_EQ(hints, 0);
+  Reject({"Fit"});
+  EXPECT_EQ(queue().unschedulable_size(), 11);
+  may_help = true;
+  queue().MoveAllOnEvent(kNodeAdd, {});
+  EXPECT_EQ(hints, 11);
+  EXPECT_EQ(queue().unschedulable_size(), 0);
+}
+
+// Another plugin that registered without one is asked.
+TEST_F(QueueTest, AFilterSpeaksForItsPluginAlone) {
+  Register("Fit", EventResource::Node(), action::kAdd);
+  FilterLast([](const ObjectChange&) { return false; });
+  Register("Other", EventResource::Node(), action::kAdd);
+  AddRejected(Pod("a"), "Fit");
+  AddRejected(Pod("b"), "Other");
+  queue().MoveAllOnEvent(kNodeAdd, {});
+  EXPECT_EQ(StateOf("a"), kUnschedulable);
+  EXPECT_NE(StateOf("b"), kUnschedulable);
+}
+
 TEST_F(QueueTest, ThePodThatChangesIsAskedApartFromItsClass) {
   RegisterForAlike("Own", EventResource::Pod(), action::kUpdateOther,
                    [](const PodInfo& pod, const ObjectChange& change) {

@@ -82,6 +82,9 @@ inline QueueingHint QueueIf(bool useful) {
 using QueueingHintFn =
     std::function<absl::StatusOr<QueueingHint>(const PodInfo& pod, const ObjectChange& change)>;
 
+// Whether `change` may make any pod schedulable.
+using EventFilterFn = std::function<bool(const ObjectChange& change)>;
+
 struct ClusterEventWithHint {
   ClusterEvent event;
   QueueingHintFn hint;  // absent: always kQueue
@@ -90,6 +93,9 @@ struct ClusterEventWithHint {
   // what is on it. If a pod left a node, it need not be asked again about pods that do not fit
   // there, whatever `hint` says.
   bool waits_for_room = false;
+  // Asked once for an event, however many pods wait; if it returns false, `hint` is not asked.
+  // Absent: always true.
+  EventFilterFn filter = nullptr;
 };
 
 // Every event requeues the pods that a plugin without it rejected. After an empty list only the

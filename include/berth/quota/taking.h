@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "berth/quota/quota_shares.h"
 #include "berth/quota/quota_tree.h"
 
 namespace berth {
@@ -68,7 +68,7 @@ struct TakingVerdict {
 class TakingRule {
  public:
   // `tree` outlives this.
-  TakingRule(const QuotaTree& tree, absl::Time now) : tree_(tree), now_(now) {}
+  TakingRule(const QuotaTree& tree, absl::Time now) : tree_(tree), now_(now), shares_(tree) {}
 
   TakingVerdict MayTake(const QuotaTaker& taker, const QuotaHolder& holder) const;
 
@@ -88,7 +88,7 @@ class TakingRule {
     __int128 bound, used;
   };
   Side SideOf(QuotaId quota, QuotaId ancestor, int line, Bound bound) const;
-  __int128 Share(QuotaId quota, int line) const;
+  __int128 Share(QuotaId quota, int line) const { return shares_.Of(quota, line); }
   // These say in `why`, unless it is null, what decides if the answer is no.
   bool StaysWithin(const QuotaTaker& taker, const QuotaTree::Branches& branches, Bound bound,
                    TakingVerdict* why) const;
@@ -102,18 +102,12 @@ class TakingRule {
   TakingVerdict UnlessTooSoon(const QuotaHolder& holder, QuotaId from,
                               std::optional<absl::Duration> QuotaSpec::*field) const;
 
-  // Of one line, by quota, as far as they were looked up.
-  struct Shares {
-    static constexpr __int128 kUnknown = -1;
-    std::vector<__int128> of_quota, of_children;  // kUnknown; of_children: the sum
-  };
-  Shares& SharesOf(int line) const;
   // What the children may have by that bound, together.
   __int128 OfChildren(QuotaId quota, int line, Bound bound) const;
 
   const QuotaTree& tree_;
   const absl::Time now_;
-  mutable std::vector<Shares> shares_;  // by line
+  mutable QuotaShares shares_;
 };
 
 }  // namespace berth

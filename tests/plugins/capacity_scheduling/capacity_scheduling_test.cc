@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tests/plugins/run_plugin.h"
 #include "tests/preemption/small_cluster.h"
 
 namespace berth {
@@ -524,6 +525,26 @@ TEST_F(CapacitySchedulingTest, Events) {
     const auto hint = event.hint(*Pod("p", "ns1", 1).Obj(), ObjectChange());
     ASSERT_TRUE(hint.ok());
     EXPECT_EQ(*hint, QueueingHint::kSkip);
+  }
+}
+
+// A change of what a quota says is an event, one of its status is none.
+TEST_F(CapacitySchedulingTest, AStatusOfAQuotaHelpsNoPod) {
+  for (const std::string kind :
+       {"scheduling.berth.dev/v1alpha1, kind: ClusterQuota, metadata: {name: q}",
+        "scheduling.x-k8s.io/v1alpha1, kind: ElasticQuota, metadata: {name: q, namespace: a}"}) {
+    const auto with = [&](absl::string_view rest) {
+      return absl::StrCat("{apiVersion: ", kind, ", ", rest, "}");
+    };
+    const std::string before = with("spec: {min: {cpu: 1}}");
+    const std::string status = with("spec: {min: {cpu: 1}}, status: {used: {cpu: 1}}");
+    const std::string more = with("spec: {min: {cpu: 2}}, status: {used: {cpu: 1}}");
+    using testing::ChangedObject;
+    const PodPtr pod = Pod("p", "a", 0).Obj();
+    EXPECT_FALSE(testing::Queues(plugin_, pod, ChangedObject(before, status))) << kind;
+    EXPECT_TRUE(testing::Queues(plugin_, pod, ChangedObject(status, more))) << kind;
+    EXPECT_TRUE(testing::Queues(plugin_, pod, ChangedObject::Added(before))) << kind;
+    EXPECT_TRUE(testing::Queues(plugin_, pod, ChangedObject::Deleted(before))) << kind;
   }
 }
 
