@@ -14,6 +14,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "berth/quota/quota_shares.h"
 #include "berth/quota/taking.h"
 #include "tests/random_seeds.h"
 
@@ -386,6 +387,19 @@ TEST(QuotaTree, IsTheSumOfItsCharges) {
         charges.erase(charges.begin() + static_cast<int64_t>(which));
       }
       ASSERT_TRUE(tree.IsConsistent());
+      QuotaShares shares(tree);
+      const std::vector<__int128> all = tree.SharesOf(gpus);
+      for (QuotaId quota = tree.size() - 1; quota >= 0; --quota) {
+        __int128 of_children = 0, guaranteed = 0;
+        for (const QuotaId child : tree.children(quota)) {
+          of_children += tree.ShareOf(child, gpus);
+          guaranteed += tree.guarantee(child, gpus);
+        }
+        ASSERT_TRUE(shares.Of(quota, gpus) == tree.ShareOf(quota, gpus)) << quota;
+        ASSERT_TRUE(shares.Of(quota, gpus) == all[quota]) << quota;
+        ASSERT_TRUE(shares.OfChildren(quota, gpus) == of_children) << quota;
+        ASSERT_TRUE(tree.guaranteed_below(quota, gpus) == guaranteed) << quota;
+      }
       if (gpus != 0) continue;
       const PlainTree plain(tree);
       for (QuotaId quota = 0; quota < tree.size(); ++quota) {
