@@ -25,7 +25,7 @@ std::optional<Evaluation> IncrementalEvaluator::Recall(const EvaluationRequest& 
   Evaluation placement;
   if (best_node_.Find(request, own, *scores, placement)) {
     if (was_rejected) caches_.SetPlaced();
-    caches_.SetOthersTakePart(OthersTakePart(request.framework, own));
+    caches_.SetOthersTakePart(own);
     ++recalled_;
     request.state = std::move(own);
     return placement;
@@ -51,7 +51,7 @@ Evaluation IncrementalEvaluator::Evaluate(const EvaluationRequest& request,
         if (EvaluateFewRows(request, evaluation)) return evaluation;
       } else if (score_first_search_.Find(request, caches_.plugins(), evaluation)) {
         ++scored_first_;
-        caches_.SetOthersTakePart(OthersTakePart(request.framework, request.state));
+        caches_.SetOthersTakePart(request.state);
         return evaluation;
       } else {
         rejections = score_first_search_.rejections();
@@ -86,17 +86,6 @@ bool IncrementalEvaluator::EvaluateFewRows(const EvaluationRequest& request,
   if (!evaluation.status.ok() || evaluation.best < 0) return false;
   ++of_few_rows_;
   return true;
-}
-
-// Whether plugins that are not in the score cache filter or score the pod.
-bool IncrementalEvaluator::OthersTakePart(const Framework& framework,
-                                          const CycleState& state) const {
-  const auto takes_part = [&](PluginMask skips) {
-    return
-        [&, skips](const auto& hook) { return (~caches_.plugins() & ~skips & MaskOf(hook)) != 0; };
-  };
-  return absl::c_any_of(framework.plugins().filter, takes_part(state.skips().filter)) ||
-         absl::c_any_of(framework.plugins().score, takes_part(state.skips().score));
 }
 
 bool IncrementalEvaluator::EvaluatesEveryNode(const EvaluationRequest& request) const {

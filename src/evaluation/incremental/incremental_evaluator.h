@@ -38,7 +38,6 @@ class IncrementalEvaluator final : public NodeEvaluator {
  private:
   bool SelectFewRows(const EvaluationRequest& request);
   bool EvaluateFewRows(const EvaluationRequest& request, Evaluation& evaluation);
-  bool OthersTakePart(const Framework& framework, const CycleState& state) const;
   bool EvaluatesEveryNode(const EvaluationRequest& request) const;
   std::optional<Evaluation> RecallRejection(const EvaluationRequest& request,
                                             const NodeVerdicts* known_verdicts);
