@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
 #include "disruption/budget_tracker.h"
 #include "group/group_victims.h"
 #include "preemption/candidate_search.h"
@@ -49,7 +50,7 @@ void PreferCandidatesThatEndNoGroup(Handle& handle, const GroupVictims& groups,
     const bool only_groups = absl::c_all_of(handle.nodes().node(row).pods(), [&](const auto& pod) {
       return groups.EvictionEndsGroup(*pod);
     });
-    if (only_groups) continue;
+    if (only_groups && query.elsewhere == nullptr) continue;
     ScoredCandidatePtr candidate = DryRunNode(handle, sparing, row).candidate;
     if (candidate == nullptr || ends_group(candidate)) continue;
     if (candidate->candidate.pdb_violations <= violations) others.push_back(std::move(candidate));
@@ -124,7 +125,12 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
   if (found->candidates.empty() && elsewhere.any()) {
     query.elsewhere = &elsewhere;
     std::optional<SearchResult> wider = elsewhere.Find(query);
-    if (!wider->candidates.empty()) found = std::move(wider);
+    if (!wider->candidates.empty()) {
+      found = std::move(wider);
+    } else if (!wider->failure.ok() && !found->failure.IsError()) {
+      found->failure = Status::Unschedulable(
+          absl::StrCat(found->failure.message(), " ", wider->failure.message()));
+    }
   }
   if (found->candidates.empty()) {
     result.retry_at = found->retry_at;
