@@ -235,6 +235,8 @@ class KeptDevicesCluster {
 
   void Check(const Pods& before, const Devices& had) {
     const Pods after = Now();
+    shown_.push_back(absl::StrCat("second ", step_, Show(before, had)));
+    if (shown_.size() > 4) shown_.erase(shown_.begin());
     int highest = -1;
     for (const auto& [name, pod] : after) {
       const auto was = before.find(name);
@@ -280,7 +282,8 @@ class KeptDevicesCluster {
       const auto placed = placed_at_.find(victim);
       if (since == nominated_at_.end() || placed == placed_at_.end()) continue;
       EXPECT_LE(placed->second, since->second)
-          << victim << " was let in and evicted by " << preemptor;
+          << victim << " was let in and evicted by " << preemptor << " in second " << step_
+          << "\nseconds before: " << absl::StrJoin(shown_, "\n");
     }
   }
 
@@ -306,6 +309,7 @@ class KeptDevicesCluster {
   std::unique_ptr<Simulation> simulation_;
   std::vector<std::string> all_devices_;
   std::map<std::string, int> nominated_at_, placed_at_;  // by pod: the second
+  std::vector<std::string> shown_;                       // the last seconds
   std::set<std::string> seen_events_;
   int next_ = 0, step_ = 0, nominations_ = 0, kept_ = 0;
 };
