@@ -123,16 +123,6 @@ TEST(NominatedDevicesTest, NobodyJoinsAClaimThatIsToBeFreed) {
   const auto notes = world.plugin->ExplainNode(state, *user(0), world.handle.nodes().node(1));
   ASSERT_EQ(notes.size(), 1u);
   EXPECT_EQ(notes[0].text, "is to lose its devices for default/p-a, which is nominated");
-  // A more important user joins: the plan is given up, and nothing is kept.
-  CycleState state_of_user;
-  const PodPtr joins = user(101);
-  ASSERT_TRUE(world.plugin->PreFilter(state_of_user, *joins, world.handle.nodes(), narrowed).ok());
-  ASSERT_TRUE(world.plugin->Reserve(state_of_user, *joins, "n1").ok());
-  std::string joined = Has("x0", "p-v");
-  joined.resize(joined.size() - 2);  // "]}"
-  joined += ", {resource: pods, name: q, uid: default/q}]}";
-  world.handle.object_store().Set(ObjectsFromYaml(Claim("v", "", joined))[0]);
-  EXPECT_TRUE(world.Fits(user(0), 1));
 }
 
 // The one that can only have x1 comes second, and the first one finds x0.
