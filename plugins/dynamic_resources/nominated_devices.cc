@@ -293,6 +293,16 @@ const Object* NominatedDevices::FindClaim(const Tools& tools, const std::string&
 
 bool NominatedDevices::Stands(Plan& plan, const Tools& tools) {
   const ClusterDevices& devices = tools.devices;
+  // Others may have joined them.
+  for (const FreedClaim& claim : plan.freed) {
+    if (devices.InFlight(claim.uid) != nullptr) return false;
+    const Object* const now = FindClaim(tools, claim.key);
+    if (now == nullptr || now->uid() != claim.uid) continue;
+    const auto& users = now->As<api::ResourceClaim>().status().reserved_for();
+    const bool has_others =
+        absl::c_any_of(users, [&](const auto& user) { return !claim.users.contains(user.uid()); });
+    if (has_others) return false;
+  }
   const uint64_t version = devices.NodeVersion(plan.node);
   if (plan.version == version) return true;
   if (!plan.is_found) return false;
@@ -309,16 +319,6 @@ bool NominatedDevices::Stands(Plan& plan, const Tools& tools) {
         return false;
       }
     }
-  }
-  // Others may have joined them.
-  for (const FreedClaim& claim : plan.freed) {
-    if (devices.InFlight(claim.uid) != nullptr) return false;
-    const Object* const now = FindClaim(tools, claim.key);
-    if (now == nullptr || now->uid() != claim.uid) continue;
-    const auto& users = now->As<api::ResourceClaim>().status().reserved_for();
-    const bool has_others =
-        absl::c_any_of(users, [&](const auto& user) { return !claim.users.contains(user.uid()); });
-    if (has_others) return false;
   }
   plan.version = version;
   return true;
@@ -339,12 +339,15 @@ void NominatedDevices::Update(const Tools& tools) {
   const uint64_t nominations = tools.handle.nominator().version();
   if (nominations == nominations_ && plans_.empty()) return;
   tools.devices.Update(tools.handle.objects());
-  if (nominations == nominations_ && tools.devices.version() == devices_) return;
+  const uint64_t claims = tools.handle.objects().version(Kind::kResourceClaim);
+  const bool is_same = nominations == nominations_ && tools.devices.version() == devices_;
+  if (is_same && (claims == claims_ || !frees_claims_)) return;
   // What a gang takes for gone in its plan is not.
   if (tools.handle.Shared<GoneInPlan>()->number != 0) return DropEnded(tools);
   nominations_ = nominations;
   plans_ = Maker(tools, std::move(plans_)).Make(NominatedPods(tools, profiles_));
   devices_ = tools.devices.version();
+  claims_ = claims;
   NoteChanged();
 }
 
@@ -363,7 +366,9 @@ void NominatedDevices::DropEnded(const Tools& tools) {
 void NominatedDevices::NoteChanged() {
   for_others_.clear();
   planned_.clear();
+  frees_claims_ = false;
   for (const Plan& plan : plans_) {
+    frees_claims_ |= !plan.freed.empty();
     planned_.insert(plan.pod_uid);
     for (const PlannedClaim& claim : plan.claims) planned_.insert(claim.uid);
   }

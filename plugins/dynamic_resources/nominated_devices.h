@@ -100,7 +100,8 @@ class NominatedDevices {
 
   absl::flat_hash_set<std::string> profiles_;
   std::vector<Plan> plans_;  // the highest priority first
-  uint64_t nominations_ = 0, devices_ = 0;
+  uint64_t nominations_ = 0, devices_ = 0, claims_ = 0;
+  bool frees_claims_ = false;
   // For pods that have no part in the plans, by priority.
   mutable std::map<int32_t, std::shared_ptr<const NominatedUses>> for_others_;
   absl::flat_hash_set<std::string> planned_;    // uids of pods and claims with plans
