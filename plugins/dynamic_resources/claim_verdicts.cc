@@ -52,7 +52,7 @@ absl::StatusOr<ClaimVerdict> ClaimVerdicts::ByReleasedDevices(const ClaimsState&
 
 std::optional<GangDevices::Exchange> ClaimVerdicts::FindExchange(const ClaimsOfPod& claims,
                                                                  const NodeInfo& node) const {
-  if (claims.has_lost) return std::nullopt;
+  if (claims.has_lost || claims.AnyFreedForOthers()) return std::nullopt;
   return gang_.Find({.claims = claims,
                      .to_allocate = *claims.ToAllocateOn(node),
                      .node = node,
@@ -83,7 +83,7 @@ ClaimVerdict ClaimVerdicts::OnSpecialClaim(const ClaimsOfPod& claims, const Node
 }
 
 bool ClaimVerdicts::IsElsewhere(const ClaimsOfPod& claims, const NodeInfo& node) {
-  return claims.has_lost ||
+  return claims.has_lost || claims.AnyFreedForOthers() ||
          absl::c_any_of(claims.available_on, [&](const std::optional<NodeSelector>& available_on) {
            return available_on.has_value() && !available_on->Matches(node.labels(), node.name());
          });

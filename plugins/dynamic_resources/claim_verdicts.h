@@ -49,7 +49,8 @@ class ClaimVerdicts {
   // Of the special claim alone: kFeasible, kStaleClaim, kCannotFit or kCannotAsk.
   static ClaimVerdict OnSpecialClaim(const ClaimsOfPod& claims, const NodeInfo& node);
 
-  // Whether a claim has its devices where the node cannot use them, or no node can.
+  // Whether a claim has its devices where the node cannot use them, or no node can, or is to lose
+  // them for a nominated pod.
   static bool IsElsewhere(const ClaimsOfPod& claims, const NodeInfo& node);
   // What members of the pod's gang may get instead of what they have, so that the pod has devices.
   std::optional<GangDevices::Exchange> FindExchange(const ClaimsOfPod& claims,

@@ -37,7 +37,9 @@ namespace berth {
 struct NominatedUses {
   absl::flat_hash_map<DeviceId, std::string> devices;  // to the pod's key
   absl::flat_hash_map<DeviceId, ConsumedCapacity> shares;
-  std::string text;  // the same for the same
+  // By uid: claims that are to lose their devices for that, so that nobody may join them.
+  absl::flat_hash_map<std::string, std::string> freed_claims;  // to the pod's key
+  std::string text;                                            // the same for the same
 };
 
 // What the allocator said of nodes, for pods whose claims ask for the same: so an attempt that
@@ -130,6 +132,17 @@ struct ClaimsOfPod {
 
   // What the pod cannot have besides, since it is planned for nominated pods; null for most.
   std::shared_ptr<const NominatedUses> nominated;
+  // Whether a claim of the pod is to lose its devices for a nominated pod.
+  bool IsFreedForOthers(size_t claim) const {
+    return nominated != nullptr && nominated->freed_claims.contains(claims[claim].object.uid());
+  }
+  bool AnyFreedForOthers() const {
+    if (nominated == nullptr || nominated->freed_claims.empty()) return false;
+    for (size_t i = 0; i < claims.size(); ++i) {
+      if (IsFreedForOthers(i)) return true;
+    }
+    return false;
+  }
   std::shared_ptr<AllocationsByNode> allocations;
   std::string asked;  // the same text for pods whose claims ask for the same
   // Whether members of the pod's gang may get other devices, so that it has some: GangDevices.

@@ -141,6 +141,13 @@ void AddAllocated(const ClaimsOfPod& claims, const NodeInfo& node, std::vector<N
     }
     const bool is_written = claim.claim().status().has_allocation();
     if (!is_written && claims.in_flight[i] == nullptr) continue;
+    if (claims.IsFreedForOthers(i)) {
+      notes.push_back(
+          {claim.reference, absl::StrCat("is to lose its devices for ",
+                                         claims.nominated->freed_claims.at(claim.object.uid()),
+                                         ", which is nominated")});
+      continue;
+    }
     const std::optional<NodeSelector>& available_on = claims.available_on[i];
     const bool is_elsewhere =
         available_on.has_value() && !available_on->Matches(node.labels(), node.name());

@@ -191,6 +191,7 @@ Status DynamicResources::PostFilter(CycleState& state, const PodInfo& pod,
     return Status::UnschedulableAndUnresolvable(
         "waiting for the devices of claims that nobody uses any more on the nominated node");
   }
+  nominated_->Forget(pod);
   const ClaimsOfPod& claims = *data->pod;
   for (size_t i = 0; i < claims.claims.size(); ++i) {
     const PodClaim& claim = claims.claims[i];

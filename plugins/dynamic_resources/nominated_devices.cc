@@ -3,6 +3,7 @@
 #include "plugins/dynamic_resources/nominated_devices.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -17,6 +18,8 @@ namespace {
 
 // So often plans of one priority are made again in another order, because one found nothing.
 constexpr int kMostOrders = 8;
+
+constexpr uint64_t kUnknown = std::numeric_limits<uint64_t>::max();
 
 // So many claims of leaving pods are tried one by one.
 constexpr size_t kMostFreed = 64;
@@ -37,6 +40,10 @@ std::shared_ptr<const NominatedUses> NominatedDevices::UsesOf(absl::Span<const P
   std::vector<std::string> names;
   for (const Plan& plan : plans) {
     if (!plan.is_found || plan.priority < pod.priority() || plan.pod_uid == pod.uid()) continue;
+    for (const FreedClaim& claim : plan.freed) {
+      uses->freed_claims.emplace(claim.uid, plan.pod_key);
+      names.push_back(claim.uid);
+    }
     for (const PlannedClaim& planned : plan.claims) {
       const bool is_own =
           absl::c_any_of(claims, [&](const PodClaim& own) { return IsClaim(own, planned.uid); });
@@ -99,6 +106,8 @@ class NominatedDevices::Maker {
   }
 
  private:
+  using Leaving = std::vector<const LeavingClaim*>;
+
   // Of one priority those first that have a plan already.
   void Sort(std::vector<Nominated>& pods) const {
     absl::c_stable_sort(pods, [this](const Nominated& a, const Nominated& b) {
@@ -160,7 +169,7 @@ class NominatedDevices::Maker {
     const ClaimsToAllocate& on_node = *claims.ToAllocateOn(node);
     plan.is_found = true;
     if (on_node.claims.empty()) return plan;
-    const absl::StatusOr<NodeAllocation> allocation = Allocate(pod, claims, node);
+    const absl::StatusOr<NodeAllocation> allocation = Allocate(pod, claims, node, plan);
     plan.is_found = IsFound(allocation);
     if (plan.is_found) SetClaims(plan, claims, on_node, *allocation);
     return plan;
@@ -173,44 +182,60 @@ class NominatedDevices::Maker {
   // From what is free and, as in the dry run that chose the victims, from as few claims of leaving
   // pods as will do.
   absl::StatusOr<NodeAllocation> Allocate(const PodInfo& pod, const ClaimsOfPod& claims,
-                                          const NodeInfo& node) {
-    using Leaving = std::vector<const LeavingClaim*>;
-    ReleasedDevices released;
-    absl::StatusOr<NodeAllocation> allocation = tools_.allocations.With(released, claims, node);
-    if (IsFound(allocation)) return allocation;
-    const Leaving leaving = LeavingFor(pod, node.name());
+                                          const NodeInfo& node, Plan& plan) {
+    const auto with = [&](const Leaving& freed) {
+      ReleasedDevices released;
+      for (const LeavingClaim* const claim : freed) {
+        released.insert(claim->devices.begin(), claim->devices.end());
+      }
+      return tools_.allocations.With(released, claims, node);
+    };
     Leaving freed;
+    absl::StatusOr<NodeAllocation> allocation = with(freed);
+    if (IsFound(allocation)) return allocation;
+    const Leaving leaving = LeavingFor(pod, claims, node.name());
     for (size_t i = 0; i < leaving.size() && !IsFound(allocation); ++i) {
       freed.push_back(leaving[i]);
-      released.insert(leaving[i]->devices.begin(), leaving[i]->devices.end());
-      if (i >= kMostFreed && i + 1 < leaving.size()) continue;
-      allocation = tools_.allocations.With(released, claims, node);
+      if (i < kMostFreed || i + 1 == leaving.size()) allocation = with(freed);
     }
-    if (!IsFound(allocation) || freed.size() > kMostFreed) return allocation;
-    freed.pop_back();  // without it there is nothing to be had
-    for (const LeavingClaim* const claim : freed) {
-      ReleasedDevices fewer = released;
-      for (const DeviceUse& device : claim->devices) fewer.erase(device);
-      absl::StatusOr<NodeAllocation> with_fewer = tools_.allocations.With(fewer, claims, node);
-      if (!IsFound(with_fewer)) continue;
-      released = std::move(fewer);
+    if (!IsFound(allocation)) return allocation;
+    // The last one is needed.
+    for (size_t i = 0; i + 1 < freed.size() && freed.size() <= kMostFreed;) {
+      Leaving fewer = freed;
+      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+      absl::StatusOr<NodeAllocation> with_fewer = with(fewer);
+      if (!IsFound(with_fewer)) {
+        ++i;
+        continue;
+      }
+      freed = std::move(fewer);
       allocation = std::move(with_fewer);
+    }
+    for (const LeavingClaim* const claim : freed) {
+      FreedClaim& one = plan.freed.emplace_back();
+      one.uid = std::string(claim->claim->uid());
+      one.key = std::string(claim->claim->key());
+      for (const auto& user : claim->claim->As<api::ResourceClaim>().status().reserved_for()) {
+        one.users.insert(user.uid());
+      }
     }
     return allocation;
   }
 
   // Those with something for the node that no plan before has. First those that the pod waits for:
   // of less important pods, on its node, and who was asked to go last.
-  std::vector<const LeavingClaim*> LeavingFor(const PodInfo& pod, Symbol node) {
+  Leaving LeavingFor(const PodInfo& pod, const ClaimsOfPod& claims, Symbol node) {
     if (!leaving_.has_value()) leaving_ = ClaimsOfLeavingPods(tools_.devices, tools_.handle);
-    std::vector<const LeavingClaim*> leaving;
+    Leaving leaving;
     for (const LeavingClaim& claim : *leaving_) {
       const bool is_useful = absl::c_any_of(claim.devices, [&](const DeviceUse& use) {
         const AffectedNodes nodes = tools_.devices.inventory().NodesOf(use.device);
         return !taken_.contains(use.device) &&
                (nodes.all || absl::c_linear_search(nodes.names, node));
       });
-      if (is_useful) leaving.push_back(&claim);
+      const bool is_own = absl::c_any_of(
+          claims.claims, [&](const PodClaim& own) { return IsClaim(own, claim.claim->uid()); });
+      if (is_useful && !is_own) leaving.push_back(&claim);
     }
     const auto rank = [&](const LeavingClaim* claim) {
       return std::pair(claim->highest_priority >= pod.priority(),
@@ -259,17 +284,31 @@ class NominatedDevices::Maker {
   std::optional<std::vector<LeavingClaim>> leaving_;
 };
 
+const Object* NominatedDevices::FindClaim(const Tools& tools, const std::string& key) {
+  const size_t slash = key.find('/');
+  const absl::string_view name = key;
+  return tools.handle.objects().Find(Kind::kResourceClaim, name.substr(0, slash),
+                                     name.substr(slash + 1));
+}
+
 bool NominatedDevices::Stands(Plan& plan, const Tools& tools) {
   const ClusterDevices& devices = tools.devices;
+  // Others may have joined them.
+  for (const FreedClaim& claim : plan.freed) {
+    if (devices.InFlight(claim.uid) != nullptr) return false;
+    const Object* const now = FindClaim(tools, claim.key);
+    if (now == nullptr || now->uid() != claim.uid) continue;
+    const auto& users = now->As<api::ResourceClaim>().status().reserved_for();
+    const bool has_others =
+        absl::c_any_of(users, [&](const auto& user) { return !claim.users.contains(user.uid()); });
+    if (has_others) return false;
+  }
   const uint64_t version = devices.NodeVersion(plan.node);
   if (plan.version == version) return true;
   if (!plan.is_found) return false;
   for (const PlannedClaim& claim : plan.claims) {
     if (devices.InFlight(claim.uid) != nullptr) return false;
-    const size_t slash = claim.key.find('/');
-    const absl::string_view key = claim.key;
-    const Object* const now = tools.handle.objects().Find(
-        Kind::kResourceClaim, key.substr(0, slash), key.substr(slash + 1));
+    const Object* const now = FindClaim(tools, claim.key);
     if (now == nullptr || now->As<api::ResourceClaim>().status().has_allocation()) return false;
     for (const UsedDevice& device : claim.devices) {
       // Which shares of a device there are is not followed.
@@ -300,22 +339,46 @@ void NominatedDevices::Update(const Tools& tools) {
   const uint64_t nominations = tools.handle.nominator().version();
   if (nominations == nominations_ && plans_.empty()) return;
   tools.devices.Update(tools.handle.objects());
-  if (nominations == nominations_ && tools.devices.version() == devices_) return;
-  std::vector<Nominated> pods = NominatedPods(tools, profiles_);
-  if (tools.handle.Shared<GoneInPlan>()->number != 0) {
-    std::erase_if(pods,
-                  [this](const Nominated& one) { return !planned_.contains(one.pod->uid()); });
-  } else {
-    nominations_ = nominations;
-  }
-  plans_ = Maker(tools, std::move(plans_)).Make(std::move(pods));
+  const uint64_t claims = tools.handle.objects().version(Kind::kResourceClaim);
+  const bool is_same = nominations == nominations_ && tools.devices.version() == devices_;
+  if (is_same && (claims == claims_ || !frees_claims_)) return;
+  // What a gang takes for gone in its plan is not.
+  if (tools.handle.Shared<GoneInPlan>()->number != 0) return DropEnded(tools);
+  nominations_ = nominations;
+  plans_ = Maker(tools, std::move(plans_)).Make(NominatedPods(tools, profiles_));
   devices_ = tools.devices.version();
+  claims_ = claims;
+  NoteChanged();
+}
+
+void NominatedDevices::DropEnded(const Tools& tools) {
+  absl::flat_hash_map<std::string, Symbol> node_of;
+  for (const Nominated& one : NominatedPods(tools, profiles_)) {
+    node_of.emplace(one.pod->uid(), one.node);
+  }
+  const size_t dropped = std::erase_if(plans_, [&](const Plan& plan) {
+    const auto nominated = node_of.find(plan.pod_uid);
+    return nominated == node_of.end() || nominated->second != plan.node;
+  });
+  if (dropped > 0) NoteChanged();
+}
+
+void NominatedDevices::NoteChanged() {
   for_others_.clear();
   planned_.clear();
+  frees_claims_ = false;
   for (const Plan& plan : plans_) {
+    frees_claims_ |= !plan.freed.empty();
     planned_.insert(plan.pod_uid);
     for (const PlannedClaim& claim : plan.claims) planned_.insert(claim.uid);
   }
+}
+
+void NominatedDevices::Forget(const PodInfo& pod) {
+  if (!planned_.contains(pod.uid())) return;
+  std::erase_if(plans_, [&](const Plan& plan) { return plan.pod_uid == pod.uid(); });
+  NoteChanged();
+  nominations_ = kUnknown;
 }
 
 // --- What is left --------------------------------------------------------------------------------

@@ -54,6 +54,8 @@ class NominatedDevices {
   // wait, and the next change of its claims tells these.
   void Took(const PodInfo& pod, absl::Span<const ClusterDevices::Allocation> allocations,
             const ClusterDevices& devices);
+  // The pod found no node: its plan is made anew if it stays nominated.
+  void Forget(const PodInfo& pod);
   // Whether a claim of that uid, or of a pod of that uid, had a plan with other devices than it
   // got.
   bool LeftSome(absl::string_view uid) const { return left_some_.contains(uid); }
@@ -64,6 +66,10 @@ class NominatedDevices {
     std::string uid, key;
     std::vector<UsedDevice> devices;
   };
+  struct FreedClaim {
+    std::string uid, key;
+    absl::flat_hash_set<std::string> users;  // uids
+  };
   struct Plan {
     std::string pod_uid, pod_key;
     int32_t priority = 0;
@@ -71,7 +77,8 @@ class NominatedDevices {
     bool is_found = false;  // else it gets nothing, until something changes on the node
     uint64_t version = 0;   // of the node's devices, when it was made or last seen to stand
     std::vector<PlannedClaim> claims;
-    absl::flat_hash_set<DeviceId> awaited;  // held by others, who leave
+    absl::flat_hash_set<DeviceId> awaited;  // held by others, who leave:
+    std::vector<FreedClaim> freed;
   };
   struct Nominated {
     const PodInfo* pod;
@@ -79,6 +86,10 @@ class NominatedDevices {
   };
   class Maker;
 
+  // Ends plans of pods that are not nominated any more.
+  void DropEnded(const Tools& tools);
+  void NoteChanged();
+  static const Object* FindClaim(const Tools& tools, const std::string& key);
   // Whether what it plans for can still be had. Notes which devices have come free.
   static bool Stands(Plan& plan, const Tools& tools);
   static std::vector<Nominated> NominatedPods(const Tools& tools,
@@ -89,7 +100,8 @@ class NominatedDevices {
 
   absl::flat_hash_set<std::string> profiles_;
   std::vector<Plan> plans_;  // the highest priority first
-  uint64_t nominations_ = 0, devices_ = 0;
+  uint64_t nominations_ = 0, devices_ = 0, claims_ = 0;
+  bool frees_claims_ = false;
   // For pods that have no part in the plans, by priority.
   mutable std::map<int32_t, std::shared_ptr<const NominatedUses>> for_others_;
   absl::flat_hash_set<std::string> planned_;    // uids of pods and claims with plans

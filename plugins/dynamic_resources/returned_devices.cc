@@ -115,7 +115,7 @@ std::vector<LeavingClaim> ClaimsOfLeavingPods(const ClusterDevices& devices, con
         }
       }
     }
-    LeavingClaim one;
+    LeavingClaim one{.claim = claim};
     bool all_leave = true;
     for (const auto& user : status.reserved_for()) {
       const auto found = running->find(user.uid());

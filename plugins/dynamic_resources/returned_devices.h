@@ -39,6 +39,7 @@ std::vector<ReturnedClaim> ClaimsOnTheirWayBack(
 
 // A claim whose users have all gone, or are being deleted.
 struct LeavingClaim {
+  const Object* claim = nullptr;  // until claims change
   std::vector<DeviceUse> devices;
   // Of the users that are still there:
   int32_t highest_priority = std::numeric_limits<int32_t>::min();

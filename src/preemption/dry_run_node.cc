@@ -72,7 +72,7 @@ DryRunResult DryRunKeeping(Handle& handle, const PreemptionQuery& query, NodeRow
   if (query.spare_groups != nullptr) {
     run.Spare([&query](const PodInfo& pod) { return query.spare_groups->EvictionEndsGroup(pod); });
   }
-  if (query.elsewhere != nullptr) run.SetElsewhere(query.elsewhere->UnitsFor(node.name()));
+  if (query.elsewhere != nullptr) run.SetElsewhere(query.elsewhere->UnitsFor(node.name(), query));
   if (!kept.empty()) {
     const GroupVictims::Pods pods = PodsThatMayGo(node, run.elsewhere());
     std::vector<const PodInfo*> staying;

@@ -65,7 +65,7 @@ DryRunResult DryRuns::RunNow(const PreemptionQuery& query, NodeRow row) {
     const bool only_groups = absl::c_all_of(handle_.nodes().node(row).pods(), [&](const auto& pod) {
       return query.spare_groups->EvictionEndsGroup(*pod);
     });
-    if (only_groups) return {};
+    if (only_groups && query.elsewhere == nullptr) return {};
   }
   return DryRunNode(handle_, query, row);
 }

@@ -25,8 +25,12 @@ class ElsewhereSearch final : public CandidateSearch {
   bool any() const { return !holdings_.empty(); }
   // Who holds what the node could use: the least important, and of these the fewest, first.
   std::vector<VictimUnit> UnitsFor(Symbol node) const;
+  // The same for a dry run: those that a budget protects come last, and behind them those with a
+  // pod that is spared for its group.
+  std::vector<VictimUnit> UnitsFor(Symbol node, const PreemptionQuery& query) const;
 
-  // `query.elsewhere` is this.
+  // `query.elsewhere` is this. Without candidates: `failure` is empty, or says that there may be
+  // some, since the search ended at its limit.
   std::optional<SearchResult> Find(const PreemptionQuery& query) override;
 
  private:

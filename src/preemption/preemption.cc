@@ -9,6 +9,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
 #include "disruption/budget_tracker.h"
 #include "group/group_victims.h"
 #include "preemption/candidate_search.h"
@@ -135,7 +136,12 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
     query.elsewhere = &elsewhere;
     state.work_budget().Lift();  // the same
     std::optional<SearchResult> wider = elsewhere.Find(query);
-    if (!wider->candidates.empty()) found = std::move(wider);
+    if (!wider->candidates.empty()) {
+      found = std::move(wider);
+    } else if (!wider->failure.ok() && !found->failure.IsError()) {
+      found->failure = Status::Unschedulable(
+          absl::StrCat(found->failure.message(), " ", wider->failure.message()));
+    }
   }
   if (found->candidates.empty()) {
     result.retry_at = found->retry_at;

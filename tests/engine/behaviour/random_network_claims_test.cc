@@ -16,6 +16,7 @@
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/pod_status.h"
 #include "berth/api/resource_v1.pb.h"
+#include "gmock/gmock.h"
 #include "tests/engine/gang_cluster.h"
 #include "tests/random_seeds.h"
 
@@ -246,6 +247,62 @@ TEST(RandomNetworkClaimsTest, AllUsersOfTheCheapestClaimGoOrNobody) {
   if (testing::IsOneSeed()) return;
   EXPECT_GT(evictions, 100);
   EXPECT_GT(of_several_nodes, 5);
+}
+
+// 160 claims of a network that nobody may have, 150 nodes: that is more than one attempt looks at.
+TEST(NetworkClaimsLimitTest, IsSaid) {
+  constexpr int kManyNodes = 150, kClaims = 160;
+  LoadedConfiguration loaded =
+      LoadConfigurationFile("tests/engine/preempted_devices.yaml", Builtins());
+  auto created = Simulation::Create(
+      {.configuration = std::move(loaded.configuration), .registry = &Builtins(), .objects = {}});
+  ASSERT_TRUE(created.ok()) << created.status();
+  Simulation& simulation = **created;
+  const auto set = [&](const std::string& yaml) {
+    simulation.cluster().Set(ObjectsFromYaml(yaml)[0]);
+  };
+  set("{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: any}, spec: {}}");
+  set("{apiVersion: resource.k8s.io/v1, kind: ResourceClaimTemplate, metadata: {name: own, "
+      "namespace: default}, spec: {spec: {devices: {requests: [{name: r, exactly: "
+      "{deviceClassName: any}}]}}}}");
+  for (const std::string pool : {"a", "b"}) {
+    std::vector<std::string> devices;
+    for (int i = 0; i < kClaims / 2; ++i) devices.push_back(absl::StrCat("{name: d", i, "}"));
+    set(absl::StrCat("{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: ",
+                     pool, "}, spec: {driver: d, allNodes: true, pool: {name: ", pool,
+                     ", generation: 1, resourceSliceCount: 1}, devices: [",
+                     absl::StrJoin(devices, ", "), "]}}"));
+  }
+  for (int i = 0; i < kManyNodes; ++i) {
+    simulation.cluster().Set(MakeNode()
+                                 .Name(absl::StrCat("n", i))
+                                 .Allocatable("cpu", "64")
+                                 .Allocatable("memory", "64Gi")
+                                 .Object());
+  }
+  const auto add_pod = [&](const std::string& name, int priority) {
+    PodBuilder pod = MakePod();
+    pod.Name(name).Namespace("default").Request("cpu", "1").Priority(priority);
+    auto& claim = *pod.Message().mutable_spec()->add_resource_claims();
+    claim.set_name("c");
+    claim.set_resource_claim_template_name("own");
+    simulation.cluster().Set(pod.Object());
+  };
+  for (int i = 0; i < kClaims; ++i) add_pod(absl::StrCat("user-", i), 100);
+  simulation.RunUntilQuiet();
+  ASSERT_EQ(simulation.cluster().Bindings().size(), size_t{kClaims});
+  add_pod("preemptor", 50);
+  simulation.RunUntilQuiet();
+  std::string message;
+  for (const Object& object : simulation.cluster().List(Kind::kPod)) {
+    if (object.name() != "preemptor") continue;
+    for (const auto& condition : object.As<api::Pod>().status().conditions()) {
+      message += condition.message();
+    }
+  }
+  EXPECT_THAT(message,
+              ::testing::HasSubstr("The search for pods of other nodes to evict ended "
+                                   "after 126 of 150 nodes, at its limit of 20000 claims"));
 }
 
 }  // namespace

@@ -258,19 +258,20 @@ class KeptDevicesCluster {
         still_nominated.push_back(pod);
       }
     }
-    if (highest >= 0 && !still_nominated.empty() &&
-        CanHaveAll(were_nominated, Available(before, had))) {
+    highest_placed_.push_back(highest);
+    can_have_all_.push_back(CanHaveAll(were_nominated, Available(before, had)));
+    if (highest >= 0 && !still_nominated.empty() && can_have_all_.back()) {
       ++kept_;
       EXPECT_TRUE(CanHaveAll(still_nominated, Available(after, Held())))
           << "a device was taken from a nominated pod in second " << step_
           << "\nbefore: " << Show(before, had) << "\nafter: " << Show(after, Held());
     }
-    CheckEvictions();
+    CheckEvictions(after);
     ++step_;
   }
 
   // A victim says whose it is: "Preempted by pod UID on node N".
-  void CheckEvictions() {
+  void CheckEvictions(const Pods& after) {
     for (const RecordedEvent& event : simulation_->cluster().RecordedEvents()) {
       if (event.reason != "Preempted" || !seen_events_.insert(event.regarding->uid()).second) {
         continue;
@@ -279,8 +280,14 @@ class KeptDevicesCluster {
       const auto since = nominated_at_.find(preemptor);
       const auto placed = placed_at_.find(victim);
       if (since == nominated_at_.end() || placed == placed_at_.end()) continue;
+      // Its devices may have gone to a more important pod.
+      const bool was_sure =
+          can_have_all_[placed->second] &&
+          std::all_of(highest_placed_.begin() + since->second, highest_placed_.end(),
+                      [&](int priority) { return priority < after.at(preemptor).priority; });
+      if (!was_sure) continue;
       EXPECT_LE(placed->second, since->second)
-          << victim << " was let in and evicted by " << preemptor;
+          << victim << " was let in and evicted by " << preemptor << " in second " << step_;
     }
   }
 
@@ -306,6 +313,8 @@ class KeptDevicesCluster {
   std::unique_ptr<Simulation> simulation_;
   std::vector<std::string> all_devices_;
   std::map<std::string, int> nominated_at_, placed_at_;  // by pod: the second
+  std::vector<int> highest_placed_;                      // by second
+  std::vector<bool> can_have_all_;  // whether who was nominated could have devices then
   std::set<std::string> seen_events_;
   int next_ = 0, step_ = 0, nominations_ = 0, kept_ = 0;
 };

@@ -2,6 +2,8 @@
 // Devices that nominated pods are about to take: who cannot have them, and until when.
 #include "plugins/dynamic_resources/nominated_devices.h"
 
+#include <utility>
+
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/resource_v1.pb.h"
 #include "plugins/dynamic_resources/dynamic_resources.h"
@@ -105,6 +107,32 @@ TEST(NominatedDevicesTest, TakeWhatIsFreeAndThenWhatComesFree) {
   World finds_nothing(TwoNodes(PodWith("v", 0)), held);
   finds_nothing.handle.fake_nominator().Nominate(PodWith("a", 100), "n0");
   EXPECT_TRUE(finds_nothing.Fits(PodWith("b", 0), 1)) << "nobody leaves: nothing is kept";
+}
+
+TEST(NominatedDevicesTest, NobodyJoinsAClaimThatIsToBeFreed) {
+  const PodPtr victim = BuildPod("v", 0).Deleted().Obj();
+  const auto user = [](int priority) { return BuildPod("v", priority).Name("q").Obj(); };
+  std::vector<NodeInfo> nodes = TwoNodes(victim);
+  nodes[1].AddPod(user(101));
+  World world(std::move(nodes),
+              Slice("{name: x0}") + Claim("v", "", Has("x0", "p-v")) + Claim("a") + Claim("b"));
+  EXPECT_TRUE(world.Fits(user(0), 1));
+  const PodPtr nominated = PodWith("a", 100);
+  world.handle.fake_nominator().Nominate(nominated, "n0");
+  EXPECT_EQ(world.FilterOn(user(0), 1), Unresolvable("resourceclaim not available on the node"));
+  EXPECT_TRUE(world.Fits(user(101), 1));
+  CycleState state;
+  PreFilterResult narrowed;
+  ASSERT_TRUE(world.plugin->PreFilter(state, *user(0), world.handle.nodes(), narrowed).ok());
+  const auto notes = world.plugin->ExplainNode(state, *user(0), world.handle.nodes().node(1));
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_EQ(notes[0].text, "is to lose its devices for default/p-a, which is nominated");
+  // A more important user joins: the plan is given up, and nothing is kept.
+  std::string joined = Has("x0", "p-v");
+  joined.resize(joined.size() - 2);  // "]}"
+  joined += ", {resource: pods, name: q, uid: default/q}]}";
+  world.handle.object_store().Set(ObjectsFromYaml(Claim("v", "", joined))[0]);
+  EXPECT_TRUE(world.Fits(BuildPod("v", 0).Name("r").Obj(), 1));
 }
 
 // The one that can only have x1 comes second, and the first one finds x0.
