@@ -457,7 +457,9 @@ TEST_F(FrameworkBuildTest, GuardsCatchAndCount) {
                                    const ObjectChange&) -> absl::StatusOr<QueueingHint> {
       throw std::runtime_error("hint");
     };
-    return std::vector<ClusterEventWithHint>{{{EventResource::Node(), action::kAll, ""}, hint}};
+    const EventFilterFn filter = [](const ObjectChange&) -> bool { throw 8; };
+    return std::vector<ClusterEventWithHint>{
+        {.event = {EventResource::Node(), action::kAll, ""}, .hint = hint, .filter = filter}};
   };
   script("Sort").less = [](const auto&, const auto&) -> bool { throw std::runtime_error("less"); };
   const auto framework = Build("multiPoint: Bad");
@@ -490,9 +492,11 @@ TEST_F(FrameworkBuildTest, GuardsCatchAndCount) {
   EXPECT_THAT(framework->plugins().events[0].events[0].hint(*pod, {}).status().message(),
               "plugin \"Bad\" threw in QueueingHint: hint");
   EXPECT_EQ(framework->fault_log().faults(), 6);
+  EXPECT_TRUE(framework->plugins().events[0].events[0].filter({})) << "the hint is asked";
   const FaultLog::ByPlugin faults = framework->fault_log().by_plugin();
   EXPECT_EQ(faults.at({"Sort", "Less"}).first_fault, "threw: less");
   EXPECT_EQ(faults.at({"Bad", "OnPodAssigned"}).first_fault, "threw: not a std::exception");
+  EXPECT_EQ(faults.at({"Bad", "EventFilter"}).first_fault, "threw: not a std::exception");
   EXPECT_EQ(faults.at({"Bad", "ReadyToSchedule"}).first_fault, "threw: boom");
 }
 
