@@ -24,6 +24,12 @@ constexpr absl::string_view kFieldsOfExactly[] = {
     "deviceClassName", "selectors",   "allocationMode", "count",
     "adminAccess",     "tolerations", "capacity"};
 
+// k8s.io/api resource/v1 types.go.
+constexpr size_t kMostRequests = 32;
+constexpr size_t kMostAlternatives = 8;
+constexpr size_t kMostDevicesOfSlice = 128;
+constexpr size_t kMostUsersOfClaim = 256;
+
 absl::string_view Text(Value value) { return value.AsString().value_or(""); }
 
 bool IsSet(Value value) { return value && !value.IsNull(); }
@@ -45,6 +51,7 @@ class Rules {
       : is_beta1_(version == kBeta1), version_(version), problems_(problems) {}
 
   void Claim(Value devices, const std::string& path) {
+    AtMost(devices, "requests", path, kMostRequests);
     std::set<std::string> requests;  // "REQUEST", "REQUEST/SUBREQUEST"
     ForEach(devices, "requests", path, [&](Value request, const std::string& at) {
       Name(request, at, requests, "");
@@ -58,12 +65,38 @@ class Rules {
             [&](Value config, const std::string& at) { References(config, at, requests); });
   }
 
-  // Not what drivers do right: without a pool, or with a device twice, the devices are offered to
-  // nobody, and pods are told.
+  // A driver's mistakes are warnings: the devices are offered to no pod, or all pods of the pool
+  // are told.
   void Slice(Value spec, const std::string& path) {
     Nodes(spec, path);
-    ForEach(spec, "devices", path,
-            [&](Value device, const std::string& at) { Device(device, at); });
+    if (Text(spec.Find("driver")).empty()) Warn({}, spec, path + ".driver: is missing");
+    if (Text(spec.Find("pool").Find("name")).empty()) {
+      Warn(spec.Find("pool"), spec, path + ".pool.name: is missing");
+    }
+    if (spec.Find("devices").size() > kMostDevicesOfSlice) {
+      Warn(spec.Find("devices"), spec,
+           absl::StrCat(path, ".devices: an API server takes at most ", kMostDevicesOfSlice,
+                        " in a slice; a pool may have several slices"));
+    }
+    const bool of_device = spec.Find("perDeviceNodeSelection").AsBool().value_or(false);
+    std::set<std::string> names;
+    ForEach(spec, "devices", path, [&](Value device, const std::string& at) {
+      Device(device, at);
+      if (of_device) NodesOfDevice(device, at);
+      const std::string name(Text(device.Find("name")));
+      if (names.insert(name).second) return;
+      Warn(device.Find("name"), device,
+           absl::StrCat(at, ".name: ", Quoted(name),
+                        " is there a second time, so that the pool is invalid"));
+    });
+  }
+
+  void Users(Value status) {
+    AtMost(status, "reservedFor", "status", kMostUsersOfClaim);
+    const Value users = status.Find("reservedFor");
+    if (users.size() > 0 && !IsSet(status.Find("allocation"))) {
+      Warn(users, status, "status.reservedFor: the claim has no allocation that could be reserved");
+    }
   }
 
   // Classes, requests and subrequests.
@@ -88,6 +121,13 @@ class Rules {
     for (const Value element : owner.Find(field).elements()) {
       visit(element, IndexPath(ChildPath(path, field), index++));
     }
+  }
+
+  void AtMost(Value owner, absl::string_view field, const std::string& path, size_t most) {
+    const Value list = owner.Find(field);
+    if (list.size() <= most) return;
+    Error(list, owner,
+          absl::StrCat(path, ".", field, ": has ", list.size(), " entries, and may have ", most));
   }
 
   // Of requests and subrequests.
@@ -129,6 +169,7 @@ class Rules {
     }
     if (IsSet(exactly)) Exact(exactly, path + ".exactly");
     if (is_beta1_ && has_fields) Exact(request, path);
+    AtMost(request, "firstAvailable", path, kMostAlternatives);
     const std::string name(Text(request.Find("name")));
     ForEach(request, "firstAvailable", path, [&](Value alternative, const std::string& at) {
       Name(alternative, at, requests, name + "/");
@@ -172,17 +213,37 @@ class Rules {
     }
   }
 
-  // For which nodes the devices of a slice are.
-  void Nodes(Value spec, const std::string& path) {
+  // The fields of a slice, or of a device of one, that say for which nodes it is.
+  static std::vector<absl::string_view> NodeFields(Value owner) {
     std::vector<absl::string_view> set;
     for (const absl::string_view field : {"nodeName", "nodeSelector"}) {
-      if (IsSet(spec.Find(field)) &&
-          !(spec.Find(field).IsString() && Text(spec.Find(field)).empty()))
-        set.push_back(field);
+      const Value value = owner.Find(field);
+      if (IsSet(value) && !(value.IsString() && Text(value).empty())) set.push_back(field);
     }
     for (const absl::string_view field : {"allNodes", "perDeviceNodeSelection"}) {
-      if (spec.Find(field).AsBool().value_or(false)) set.push_back(field);
+      if (owner.Find(field).AsBool().value_or(false)) set.push_back(field);
     }
+    return set;
+  }
+
+  void NodesOfDevice(Value device, const std::string& path) {
+    const Value basic = device.Find("basic");
+    const Value fields = IsSet(basic) ? basic : device;
+    const std::vector<absl::string_view> set = NodeFields(fields);
+    if (set.size() == 1) return;
+    if (set.empty()) {
+      return Warn({}, device,
+                  path +
+                      ": is for no node; with perDeviceNodeSelection it has one of nodeName, "
+                      "nodeSelector and allNodes");
+    }
+    Error(fields.Find(set[1]), device,
+          absl::StrCat(path, ".", set[1], ": cannot stand beside ", set[0],
+                       "; a device says in one way for which nodes it is"));
+  }
+
+  void Nodes(Value spec, const std::string& path) {
+    const std::vector<absl::string_view> set = NodeFields(spec);
     if (set.size() > 1) {
       Error(spec.Find(set[1]), spec,
             absl::StrCat(path, ".", set[1], ": cannot stand beside ", set[0],
@@ -257,6 +318,7 @@ void CheckDeviceRules(Kind kind, absl::string_view version, Value object, Proble
     rules.Selectors(spec, "spec");
   } else if (kind == Kind::kResourceClaim) {
     rules.Claim(spec.Find("devices"), "spec.devices");
+    rules.Users(object.Find("status"));
   } else if (kind == Kind::kResourceClaimTemplate) {
     rules.Claim(spec.Find("spec").Find("devices"), "spec.spec.devices");
   } else if (kind == Kind::kResourceSlice) {
@@ -286,6 +348,8 @@ void CheckClaimReferences(Value pod_spec, const std::string& path, Problems& pro
       error(claim_template,
             ".resourceClaimTemplateName: cannot stand beside resourceClaimName; a reference has "
             "one of them");
+    } else if (!IsSet(claim) && !IsSet(claim_template)) {
+      error({}, ": names no claim; it has one of resourceClaimName and resourceClaimTemplateName");
     }
   }
   for (const absl::string_view list : {"initContainers", "containers"}) {

@@ -152,6 +152,70 @@ TEST(DeviceRules, Slices) {
   }
 }
 
+std::string Repeat(int times, absl::string_view before, absl::string_view behind) {
+  std::string text;
+  for (int i = 0; i < times; ++i) absl::StrAppend(&text, i == 0 ? "" : ", ", before, i, behind);
+  return text;
+}
+
+TEST(DeviceRules, MistakesOfDrivers) {
+  const std::string of_nodes = "driver: d.x, pool: {name: p}, nodeName: n0, ";
+  const std::string of_devices = "driver: d.x, pool: {name: p}, perDeviceNodeSelection: true, ";
+  struct Case {
+    std::string spec;
+    absl::string_view expected;
+  };
+  for (const Case& c : std::vector<Case>{
+           {of_nodes + "devices: [{name: a}, {name: b}, {name: a}]",
+            "f:4:91: warning: ResourceSlice s: spec.devices[2].name: \"a\" is there a second time"},
+           {"pool: {name: p}, nodeName: n0, devices: [{name: a}]", "spec.driver: is missing"},
+           {"driver: d.x, nodeName: n0, devices: [{name: a}]", "spec.pool.name: is missing"},
+           {of_nodes + "devices: [" + Repeat(129, "{name: a", "}") + "]",
+            "spec.devices: an API server takes at most 128 in a slice"},
+           {of_devices + "devices: [{name: a}]", "spec.devices[0]: is for no node"},
+           {of_devices + "devices: [{name: a, nodeName: n0, allNodes: true}]",
+            "error: ResourceSlice s: spec.devices[0].allNodes: cannot stand beside nodeName"}}) {
+    EXPECT_THAT(OfSlice("v1", c.spec), ElementsAre(HasSubstr(c.expected))) << c.spec;
+  }
+  EXPECT_THAT(OfSlice("v1", of_devices + "devices: [{name: a, nodeName: n0}]"), IsEmpty());
+  EXPECT_THAT(OfSlice("v1", of_nodes + "devices: [" + Repeat(128, "{name: a", "}") + "]"),
+              IsEmpty());
+}
+
+TEST(DeviceRules, Limits) {
+  const auto requests = [](int count) {
+    return OfClaim("v1", "requests: [" +
+                             Repeat(count, "{name: r",
+                                    ", exactly: {deviceClassName: "
+                                    "c}}") +
+                             "]");
+  };
+  EXPECT_THAT(requests(32), IsEmpty());
+  EXPECT_THAT(requests(33), ElementsAre(HasSubstr("error: ResourceClaim default/k: "
+                                                  "spec.devices.requests: has 33 entries, and may "
+                                                  "have 32")));
+  const auto alternatives = [](int count) {
+    return OfClaim("v1", "requests: [{name: r, firstAvailable: [" +
+                             Repeat(count, "{name: a", ", deviceClassName: c}") + "]}]");
+  };
+  EXPECT_THAT(alternatives(8), IsEmpty());
+  EXPECT_THAT(alternatives(9),
+              ElementsAre(HasSubstr("requests[0].firstAvailable: has 9 entries, and may have 8")));
+  const auto users = [](int count, absl::string_view allocation) {
+    return ProblemsOf(
+        absl::StrCat("apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: "
+                     "{name: k}\nspec: {}\nstatus: {",
+                     allocation, "reservedFor: [",
+                     Repeat(count, "{resource: pods, name: p", ", uid: u}"), "]}\n"));
+  };
+  EXPECT_THAT(users(256, "allocation: {}, "), IsEmpty());
+  EXPECT_THAT(users(257, "allocation: {}, "),
+              ElementsAre(HasSubstr("status.reservedFor: has 257 entries, and may have 256")));
+  EXPECT_THAT(users(1, ""), ElementsAre(HasSubstr("warning: ResourceClaim default/k: "
+                                                  "status.reservedFor: the claim has no "
+                                                  "allocation")));
+}
+
 TEST(DeviceRules, ReferencesOfPods) {
   const auto of_pod = [](absl::string_view claims, absl::string_view uses) {
     return ProblemsOf(absl::StrCat(
@@ -168,6 +232,9 @@ TEST(DeviceRules, ReferencesOfPods) {
               ElementsAre(HasSubstr("resourceClaims[0].resourceClaimTemplateName: cannot stand")));
   EXPECT_THAT(of_pod("{name: a, resourceClaimName: k}, {name: a, resourceClaimName: l}", ""),
               ElementsAre(HasSubstr("resourceClaims[1].name: \"a\" is there a second time")));
+  EXPECT_THAT(
+      of_pod("{name: a}", ""),
+      ElementsAre(HasSubstr("error: Pod default/p: spec.resourceClaims[0]: names no claim")));
 }
 
 TEST(DeviceRules, ReferencesOfWorkloads) {
