@@ -179,6 +179,23 @@ Status DynamicResources::FilterNodes(const CycleState& state, const PodInfo& pod
   return Status::Success();
 }
 
+std::vector<std::string> DynamicResources::SharedBy(const PodInfo& pod) const {
+  std::vector<std::string> names;
+  const absl::string_view space = pod.namespace_name().view();
+  for (const api::PodResourceClaim& reference : pod.spec().resource_claims()) {
+    if (!reference.has_resource_claim_name()) continue;
+    const std::string& name = reference.resource_claim_name();
+    const Object* const claim = handle_.objects().Find(Kind::kResourceClaim, space, name);
+    if (claim == nullptr || claim->As<api::ResourceClaim>().status().has_allocation()) continue;
+    names.emplace_back(claim->key());
+  }
+  return names;
+}
+
+std::string DynamicResources::WhyNotAllTried(const PodInfo& pod) const {
+  return reader_.MayUseDevices(pod) ? gang_.WhyNotAllTried() : "";
+}
+
 // --- PostFilter: no node -------------------------------------------------------------------------
 
 bool DynamicResources::MayHelp(const PodInfo& pod) { return reader_.MayUseDevices(pod); }

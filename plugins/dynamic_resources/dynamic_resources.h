@@ -15,6 +15,7 @@
 #include "berth/devices/device_allocator.h"
 #include "berth/devices/extended_resource_classes.h"
 #include "berth/extensions/explain.h"
+#include "berth/extensions/member_choices.h"
 #include "berth/extensions/post_filter_bound.h"
 #include "berth/extensions/state_use.h"
 #include "berth/extensions/waiting.h"
@@ -54,6 +55,7 @@ class DynamicResources final : public Plugin,
                                public PreFilterPlugin,
                                public PreFilterExtensions,
                                public FilterPlugin,
+                               public MemberChoices,
                                public PostFilterPlugin,
                                public PostFilterBound,
                                public ScorePlugin,
@@ -86,6 +88,9 @@ class DynamicResources final : public Plugin,
   Status Filter(const CycleState& state, const PodInfo& pod, const NodeInfo& node) const override;
   Status FilterNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                      NodeVerdicts& verdicts) const override;
+  // Claims of that name that are not allocated.
+  std::vector<std::string> SharedBy(const PodInfo& pod) const override;
+  std::string WhyNotAllTried(const PodInfo& pod) const override;
   // Deallocates a claim whose devices are on none of the filtered nodes and that no other pod has
   // reserved. An explanation only says so. UnschedulableAndUnresolvable, so that nobody else is
   // evicted, while a preemptor's devices are on their way back.

@@ -36,6 +36,7 @@ bool CanBeUsedOn(const api::AllocationResult& allocation, const NodeInfo& node) 
 void GangDevices::Begin(absl::string_view group) {
   if (group == group_) return;
   group_ = std::string(group);
+  was_out_of_steps_ = false;
   members_.clear();
   is_simple_ = true;
 }
@@ -116,9 +117,11 @@ class GangDevices::Search {
     if (stages_.empty() || !MayHelp()) return std::nullopt;
     Exchange exchange;
     found_ = &exchange;
-    if (!Allocate(0) || steps_left_ <= 0) return std::nullopt;
+    if (!Allocate(0) || is_out_of_steps()) return std::nullopt;
     return exchange;
   }
+
+  bool is_out_of_steps() const { return steps_left_ <= 0; }
 
  private:
   struct Stage {
@@ -225,7 +228,17 @@ class GangDevices::Search {
 };
 
 std::optional<GangDevices::Exchange> GangDevices::Find(const Place& place) const {
-  return Search(*this, place).Run();
+  Search search(*this, place);
+  std::optional<Exchange> found = search.Run();
+  if (search.is_out_of_steps()) was_out_of_steps_ = true;
+  return found;
+}
+
+std::string GangDevices::WhyNotAllTried() const {
+  if (devices_.inventory().features().consumable_capacity) {
+    return "with DRAConsumableCapacity members do not exchange devices";
+  }
+  return was_out_of_steps_ ? "the search for devices that members exchange ended at its limit" : "";
 }
 
 }  // namespace berth

@@ -4,6 +4,7 @@
 #ifndef BERTH_PLUGINS_DYNAMIC_RESOURCES_GANG_DEVICES_H_
 #define BERTH_PLUGINS_DYNAMIC_RESOURCES_GANG_DEVICES_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -70,6 +71,9 @@ class GangDevices {
   };
   std::optional<Exchange> Find(const Place& place) const;
 
+  // Why members may have devices for which no exchange was found; empty if they have none then.
+  std::string WhyNotAllTried() const;
+
  private:
   struct Member {
     std::string pod_uid;
@@ -85,6 +89,7 @@ class GangDevices {
   ClusterDevices& devices_;
   std::string group_;
   std::vector<Member> members_;
+  mutable std::atomic<bool> was_out_of_steps_ = false;  // some search for the group
   bool is_simple_ = true;  // all members ask for the same number of devices of one node
 };
 

@@ -335,7 +335,8 @@ void PrintPod(const PodExplanation& pod, const GroupExplanation* group) {
   if (!pod.alone.empty()) PrintOut("placed on its own: %s\n", pod.alone);
   PrintFeasible(pod);
   PrintRejections(pod);
-  PrintPostFilter(pod);
+  // A group that does not start evicts as a whole, or nobody: its message says who goes.
+  if (group == nullptr || group->starts) PrintPostFilter(pod);
   PrintOut("\n");
 }
 

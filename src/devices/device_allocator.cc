@@ -204,7 +204,7 @@ class Search {
       }
       for (const auto& slice : pool.slices) {
         for (size_t i = 0; i < slice->devices().size(); ++i, ++candidate) {
-          if (Matches(at, candidate)) state.all.push_back(candidate);
+          if (Matches(at, candidate) && HasCapacity(at, candidate)) state.all.push_back(candidate);
           if (!error_.ok()) return error_;
         }
       }
@@ -395,6 +395,21 @@ class Search {
     return true;
   }
 
+  // What the requirement would take of the candidate's capacity; absent if there is less. Only with
+  // DRAConsumableCapacity.
+  std::optional<ConsumedCapacity> ConsumptionOn(const At& at, size_t candidate) const {
+    const api::SliceDevice& device = *candidates_[candidate].device->message;
+    std::optional<ConsumedCapacity> consumption = ConsumptionOf(SpecAt(at).capacity, device);
+    if (consumption.has_value() &&
+        !HasLeft(device, candidates_[candidate].consumed, *consumption)) {
+      consumption.reset();
+    }
+    return consumption;
+  }
+  bool HasCapacity(const At& at, size_t candidate) const {
+    return !features_.consumable_capacity || ConsumptionOn(at, candidate).has_value();
+  }
+
   // The candidate is free and matches.
   bool Pick(const At& at, size_t candidate) {
     Candidate& picked = candidates_[candidate];
@@ -404,10 +419,8 @@ class Search {
     if (FindUntolerated(SpecAt(at).tolerations, device) != nullptr) return false;
     std::optional<ConsumedCapacity> consumption;
     if (features_.consumable_capacity) {
-      consumption = ConsumptionOf(SpecAt(at).capacity, *device.message);
-      if (!consumption.has_value() || !HasLeft(*device.message, picked.consumed, *consumption)) {
-        return false;
-      }
+      consumption = ConsumptionOn(at, candidate);
+      if (!consumption.has_value()) return false;
     }
     // What is shared consumes once.
     const bool consumes = device.consumes_counters && picked.consumed.empty();

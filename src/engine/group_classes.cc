@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "engine/filtered_nodes.h"
+#include "engine/shared_by_members.h"
 
 namespace berth {
 
@@ -72,7 +73,14 @@ std::vector<MemberClass> ClassifyMembers(const AttemptRequest& request, ClusterS
     if (place == classes.size()) classes.push_back({{}, request.PartOf(i)});
     classes[place].pods.push_back(pod);
   }
-  for (MemberClass& members : classes) Evaluate(request, cluster, members);
+  const absl::flat_hash_set<const PodInfo*> share =
+      FindPodsThatShare(*request.framework, request.pods);
+  for (MemberClass& members : classes) {
+    Evaluate(request, cluster, members);
+    members.only_competes =
+        members.only_competes &&
+        absl::c_none_of(members.pods, [&](const auto& pod) { return share.contains(pod.get()); });
+  }
   std::stable_sort(classes.begin(), classes.end(), [](const MemberClass& a, const MemberClass& b) {
     return a.feasible < b.feasible;
   });

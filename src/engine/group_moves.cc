@@ -19,6 +19,7 @@
 #include "berth/preemption/preemption.h"
 #include "engine/filtered_nodes.h"
 #include "engine/group_classes.h"
+#include "engine/shared_by_members.h"
 #include "engine/transaction.h"
 #include "group/group_victims.h"
 #include "search/move_search.h"
@@ -338,7 +339,8 @@ void GroupMoves::Plan(const AttemptRequest& request, AttemptResult& result) {
     const MoveSearch::Outcome outcome = search.Run(request.most_moves);
     result.cycles += trial.cycles;
     result.possibilities += search.possibilities();
-    const bool is_exact = to_place.is_exact && space.is_exact();
+    const bool is_exact = to_place.is_exact && space.is_exact() &&
+                          WhyNotAllTried(*request.framework, request.pods).empty();
     if (outcome != MoveSearch::Outcome::kFound) {
       const bool is_proven = outcome == MoveSearch::Outcome::kExhausted && is_exact;
       result.moves = is_proven ? MovesAnswer::kNoHelp : MovesAnswer::kUndecided;

@@ -24,6 +24,7 @@
 #include "engine/member_dependencies.h"
 #include "engine/pod_set_search.h"
 #include "engine/post_filter_bounds.h"
+#include "engine/shared_by_members.h"
 #include "search/assignment_search.h"
 
 namespace berth {
@@ -46,6 +47,16 @@ namespace {
 
 using PodPtr = std::shared_ptr<const PodInfo>;
 using PodSpan = absl::Span<const PodPtr>;
+
+// `tried_evictions`: before all victims were spared.
+std::string PlanText(int victims, bool tried_evictions) {
+  if (victims > 0) {
+    return absl::StrCat(victims, victims == 1 ? " pod is" : " pods are",
+                        " evicted to make room for it.");
+  }
+  return tried_evictions ? "It has room without evictions, where it is nominated."
+                         : "It waits for devices of claims that nobody uses any more.";
+}
 
 // Whether some PostFilter plugin might do something for one of these pods.
 bool MayAnyHelp(const Framework& framework, PodSpan pods) {
@@ -255,9 +266,35 @@ bool GroupPreemption::Draft::CanStay(const Victim& victim) const {
   return fits;
 }
 
+// Returns where they were.
+GroupPreemption::Draft::Places GroupPreemption::Draft::TakeBack(
+    const absl::flat_hash_set<const PodInfo*>& members) {
+  Places places;
+  for (size_t i = 0; i < trial_.placed.size();) {
+    const AssumedPod& placement = trial_.placed[i].placement;
+    if (!members.contains(placement.pod.get())) {
+      ++i;
+      continue;
+    }
+    places.emplace_back(placement.pod, placement.node);
+    transaction_.TakeBack(i);
+  }
+  return places;
+}
+
+bool GroupPreemption::Draft::PlaceAt(const Places& places) {
+  return absl::c_all_of(places, [this](const auto& place) {
+    return pod_scheduler_.PlaceOn(request_, place.first, cluster_.nodes().FindRow(place.second),
+                                  trial_);
+  });
+}
+
 // The pods are back: whether every member that they concern still has its place. These are the ones
-// on their nodes and, since quotas and rules about other nodes count all, one of each kind.
+// on their nodes and, since quotas and rules about other nodes count all, one of each kind. Those
+// that share something all are, and together: one alone would have what the others hold for it.
 bool GroupPreemption::Draft::HoldWithout(absl::Span<Victim* const> unit) {
+  std::vector<absl::flat_hash_set<const PodInfo*>> turns;
+  absl::flat_hash_set<const PodInfo*> sharing;
   std::vector<PodPtr> concerned;
   for (const Binder::Member& member : trial_.placed) {
     const AssumedPod& placement = member.placement;
@@ -265,20 +302,22 @@ bool GroupPreemption::Draft::HoldWithout(absl::Span<Victim* const> unit) {
         absl::c_any_of(unit, [&](const Victim* victim) { return victim->node == placement.node; });
     const bool first_of_kind = absl::c_none_of(
         concerned, [&](const PodPtr& other) { return AreEquivalent(*other, *placement.pod); });
-    if (beside || first_of_kind) concerned.push_back(placement.pod);
+    if (sharing_.contains(placement.pod.get())) {
+      sharing.insert(placement.pod.get());
+    } else if (beside || first_of_kind) {
+      concerned.push_back(placement.pod);
+    }
   }
-  for (const PodPtr& pod : concerned) {
-    const auto member = absl::c_find_if(trial_.placed, [&](const Binder::Member& candidate) {
-      return candidate.placement.pod == pod;
-    });
-    const Symbol node = member->placement.node;
-    transaction_.TakeBack(static_cast<size_t>(member - trial_.placed.begin()));
-    const NodeRow row = cluster_.nodes().FindRow(node);
-    if (pod_scheduler_.PlaceOn(request_, pod, row, trial_)) continue;
+  for (const PodPtr& pod : concerned) turns.push_back({pod.get()});
+  if (!sharing.empty()) turns.push_back(std::move(sharing));
+  for (const absl::flat_hash_set<const PodInfo*>& members : turns) {
+    const Places places = TakeBack(members);
+    if (PlaceAt(places)) continue;
+    TakeBack(members);
     std::vector<PodPtr> pods;
     for (const Victim* victim : unit) pods.push_back(victim->pod);
     transaction_.Evict(pods);
-    pod_scheduler_.PlaceOn(request_, pod, row, trial_);
+    PlaceAt(places);
     return false;
   }
   return true;
@@ -292,15 +331,12 @@ bool GroupPreemption::Draft::Spare(absl::Span<Victim* const> unit) {
 }
 
 // The same with the members anywhere: they are placed anew beside the pods that are back. If they
-// are not whole then, the pods are gone again, and the members wait for PutBack().
+// are not whole then, the pods are gone again, and the members are placed nowhere.
 bool GroupPreemption::Draft::SpareByMoving(absl::Span<Victim* const> unit) {
-  for (const Binder::Member& member : trial_.placed) {
-    places_.emplace_back(member.placement.pod, member.placement.node);
-  }
   while (!trial_.placed.empty()) transaction_.TakeBack(trial_.placed.size() - 1);
   for (const Victim* victim : unit) transaction_.Spare(*victim->pod);
   if (PlaceAnywhere()) {
-    places_.clear();
+    KeepPlaces();
     return true;
   }
   std::vector<PodPtr> pods;
@@ -309,11 +345,11 @@ bool GroupPreemption::Draft::SpareByMoving(absl::Span<Victim* const> unit) {
   return false;
 }
 
-void GroupPreemption::Draft::PutBack() {
-  for (const auto& [pod, node] : places_) {
-    pod_scheduler_.PlaceOn(request_, pod, cluster_.nodes().FindRow(node), trial_);
+void GroupPreemption::Draft::KeepPlaces() {
+  kept_places_.clear();
+  for (const Binder::Member& member : trial_.placed) {
+    kept_places_.emplace_back(member.placement.pod, member.placement.node);
   }
-  places_.clear();
 }
 
 bool GroupPreemption::Draft::PlaceAnywhere() {
@@ -334,7 +370,12 @@ bool GroupPreemption::Draft::PlaceAnywhere() {
   return search.Run() == AssignmentSearch::Outcome::kFound;
 }
 
-bool GroupPreemption::Draft::SpareVictims() {
+// A member that is taken back and placed anew may be given something else than before, of which the
+// others then get too little: so the plan is where the group was last whole.
+void GroupPreemption::Draft::SpareVictims() {
+  KeepPlaces();
+  if (victims_.empty()) return;
+  sharing_ = FindPodsThatShare(*request_.framework, request_.pods);
   absl::flat_hash_set<const PodInfo*> spared;
   const auto spare = [&](auto spares) {
     const std::vector<std::vector<Victim*>> units = UnitsByImportance();
@@ -347,23 +388,22 @@ bool GroupPreemption::Draft::SpareVictims() {
                        [&](const Victim& victim) { return spared.contains(victim.pod.get()); }),
         victims_.end());
   };
-  spare([this](const std::vector<Victim*>& unit) { return Spare(unit); });
+  spare([this](const std::vector<Victim*>& unit) { return IsWhole() && Spare(unit); });
+  if (IsWhole()) KeepPlaces();
   // What costs a search each time is done where it is cheap.
   constexpr size_t kMostVictims = 16, kMostMembers = 32;
   if (victims_.size() <= kMostVictims && request_.pods.size() <= kMostMembers) {
     spare([this](const std::vector<Victim*>& unit) { return SpareByMoving(unit); });
-    PutBack();
   }
-  return IsWhole();
 }
 
 void GroupPreemption::Draft::Carry(AttemptResult& result) {
   std::vector<AttemptResult::Plan> plans;
   absl::flat_hash_map<Symbol, size_t> plan_at;  // of the first member that goes to the node
-  for (const Binder::Member& member : trial_.placed) {
-    plan_at.try_emplace(member.placement.node, plans.size());
-    plans.push_back({member.placement.pod, {}});
-    plans.back().result.nominated_node = std::string(member.placement.node_name);
+  for (const auto& [pod, node] : kept_places_) {
+    plan_at.try_emplace(node, plans.size());
+    plans.push_back({pod, {}});
+    plans.back().result.nominated_node = std::string(node.view());
   }
   // Where no member goes, the one that the pod was evicted for evicts it, if it has a place.
   for (const Victim& victim : victims_) {
@@ -411,7 +451,7 @@ bool GroupPreemption::MakeDraft(const AttemptRequest& request, DraftOrder draft_
     const auto pod_set_order = draft_order == DraftOrder::kCheapestPodSetsFirst
                                    ? Draft::PodSetOrder::kCheapestFirst
                                    : Draft::PodSetOrder::kHardestFirst;
-    return draft.PlacePodSetsByEvicting(pod_sets, pod_set_order) && draft.SpareVictims();
+    return draft.PlacePodSetsByEvicting(pod_sets, pod_set_order);
   }
   std::vector<PodPtr> order(request.pods.begin(), request.pods.end());
   if (draft_order == DraftOrder::kFittingFirst) {
@@ -427,7 +467,7 @@ bool GroupPreemption::MakeDraft(const AttemptRequest& request, DraftOrder draft_
       order.insert(order.end(), members.pods.begin(), members.pods.end());
     }
   }
-  return draft.PlaceByEvicting(order) && draft.SpareVictims();
+  return draft.PlaceByEvicting(order);
 }
 
 // If sums prove that evictions would make too little room, `result` says so.
@@ -469,15 +509,16 @@ void GroupPreemption::PlanInOrders(const AttemptRequest& request,
     if (none_fits && draft_order != DraftOrder::kNeededFirst) continue;
     Draft draft(request, cluster_, pod_scheduler_);
     const bool is_plan = MakeDraft(request, draft_order, pod_sets, draft);
-    if (is_plan) draft.Carry(result);
+    if (is_plan) {
+      draft.SpareVictims();
+      draft.Carry(result);
+    }
     result.cycles += draft.cycles();
     result.post_filters += draft.post_filters();
     if (is_plan) {
       const int victims = CostOf(result).victims;
       result.answer = GroupAnswer::kPlan;
-      result.finding = victims == 0 ? "It waits for devices of claims that nobody uses any more."
-                                    : absl::StrCat(victims, victims == 1 ? " pod is" : " pods are",
-                                                   " evicted to make room for it.");
+      result.finding = PlanText(victims, draft.evicts());
       return;
     }
     if (draft.cycles() == 0) continue;  // nothing was tried: the order is the same as before
@@ -488,7 +529,7 @@ void GroupPreemption::PlanInOrders(const AttemptRequest& request,
     // before the one that it needs.
     none_fits = !draft.evicts() && draft.most_placed() == 0;
   }
-  if (most > 0) {
+  if (most > 0 && most < request.minimum) {
     absl::StrAppend(&result.finding, result.finding.empty() ? "" : " ",
                     "Evictions would make room for ", most, " of ", request.minimum, ".");
   }

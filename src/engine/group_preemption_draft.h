@@ -50,8 +50,8 @@ class GroupPreemption::Draft {
   enum class PodSetOrder : uint8_t { kCheapestFirst, kHardestFirst };
   bool PlacePodSetsByEvicting(const std::vector<PodSet>& pod_sets, PodSetOrder order);
   // Puts back each victim that can stay while every member has its place, the most important first.
-  // Returns whether the group is whole still.
-  bool SpareVictims();
+  // The group is whole before.
+  void SpareVictims();
 
   // Whether some pod would be evicted, in whatever was tried.
   bool evicts() const { return evicts_; }
@@ -98,7 +98,10 @@ class GroupPreemption::Draft {
   bool HoldWithout(absl::Span<Victim* const> unit);
   bool SpareByMoving(absl::Span<Victim* const> unit);
   bool PlaceAnywhere();
-  void PutBack();
+  void KeepPlaces();
+  using Places = std::vector<std::pair<PodPtr, Symbol>>;
+  Places TakeBack(const absl::flat_hash_set<const PodInfo*>& members);
+  bool PlaceAt(const Places& places);
 
   // --- Pod sets; positions are those of planned_ ---
   bool PlacePodSetsFrom(size_t position, const std::vector<Option>* of_last, size_t last_chosen);
@@ -137,9 +140,10 @@ class GroupPreemption::Draft {
   AttemptResult trial_;
   Transaction transaction_;
   std::vector<Victim> victims_;
-  // Where members were that are taken back while victims are spared by moving them.
-  std::vector<std::pair<PodPtr, Symbol>> places_;
-  std::optional<ShortageWatch> shortage_;  // while victims are spared by moving them
+  // Where members are with which the group is whole without the victims that are left.
+  Places kept_places_;
+  absl::flat_hash_set<const PodInfo*> sharing_;  // members, while victims are spared
+  std::optional<ShortageWatch> shortage_;        // while victims are spared by moving them
   bool evicts_ = false;
   bool gives_up_ = false;
   absl::Time retry_at_ = absl::InfiniteFuture();

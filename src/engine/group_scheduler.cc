@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "engine/group_space.h"
+#include "engine/shared_by_members.h"
 #include "search/assignment_search.h"
 
 namespace berth {
@@ -165,11 +166,16 @@ bool GroupScheduler::PlaceBySearch(const AttemptRequest& request,
       other.possibilities = result.possibilities;
       break;
     }
-    case AssignmentSearch::Outcome::kExhausted:
-      result.answer = GroupAnswer::kInfeasible;
-      result.finding =
-          absl::StrCat("No place exists: all ", result.possibilities, " possibilities were tried.");
+    case AssignmentSearch::Outcome::kExhausted: {
+      const std::string why = WhyNotAllTried(*request.framework, request.pods);
+      const bool is_proven = why.empty();
+      result.answer = is_proven ? GroupAnswer::kInfeasible : GroupAnswer::kUndecided;
+      result.finding = is_proven ? absl::StrCat("No place exists: all ", result.possibilities,
+                                                " possibilities were tried.")
+                                 : absl::StrCat("Undecided after ", result.possibilities,
+                                                " possibilities: ", why, ".");
       break;
+    }
     case AssignmentSearch::Outcome::kUndecided:
       result.answer = GroupAnswer::kUndecided;
       result.finding = absl::StrCat("Undecided after ", result.possibilities, " possibilities.");

@@ -8,6 +8,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "engine/pod_set_space.h"
+#include "engine/shared_by_members.h"
 #include "engine/transaction.h"
 #include "search/assignment_search.h"
 
@@ -184,6 +185,10 @@ PodSetsOutcome PlacePodSets(AttemptRequest& request, const std::vector<PodSet>& 
   if (outcome == PodSetsOutcome::kExhausted && request.watch == nullptr &&
       !AnyOrderIsAsGood(request, pod_sets, cluster)) {
     outcome = PlaceByAssignment(request, pod_sets, cluster, pod_scheduler, result);
+  }
+  if (outcome == PodSetsOutcome::kExhausted &&
+      !WhyNotAllTried(*request.framework, request.pods).empty()) {
+    outcome = PodSetsOutcome::kUndecided;
   }
   if (outcome == PodSetsOutcome::kPlaced) TakeBackPartsThatMiss(request, cluster, result);
   return outcome;

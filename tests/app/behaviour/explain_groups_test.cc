@@ -70,5 +70,18 @@ TEST(ExplainGroups, ManyVictimsAreCounted) {
                         "default/v2, default/v3, default/v4 and 2 more)"));
 }
 
+// What each member would evict on its own is not done.
+TEST(ExplainGroups, NobodyMakesRoomForHalfAGang) {
+  const std::string text = RunOn(
+      "explain",
+      absl::StrCat(Node("n1", 2), Pod("v0", "labels: {}", "nodeName: n1, priority: 0"),
+                   "---\n{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup, metadata: "
+                   "{name: g, namespace: default}, spec: {minMember: 2}}\n",
+                   Pod("m0", "labels: {scheduling.x-k8s.io/pod-group: g}", "priority: 10"),
+                   Pod("m1", "labels: {scheduling.x-k8s.io/pod-group: g}", "priority: 10")));
+  EXPECT_THAT(text, HasSubstr("default/m0: PodGroup default/g needs 2 pods at once"));
+  EXPECT_THAT(text, Not(HasSubstr("would make room on")));
+}
+
 }  // namespace
 }  // namespace berth

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of shared_by_members.h.
+#include "engine/shared_by_members.h"
+
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "berth/extensions/member_choices.h"
+
+namespace berth {
+namespace {
+
+constexpr PluginPoint kSharedBy{"SharedBy", Codes(), "running Filter plugin \"$0\": $1"};
+constexpr PluginPoint kWhyNotAllTried{"WhyNotAllTried", Codes(),
+                                      "running Filter plugin \"$0\": $1"};
+
+std::vector<Hook<MemberChoices>> FindChoices(const Framework& framework) {
+  std::vector<Hook<MemberChoices>> choices;
+  for (const Hook<FilterPlugin>& hook : framework.plugins().filter) {
+    auto* const found = dynamic_cast<MemberChoices*>(hook.plugin);
+    if (found != nullptr) choices.push_back({found, hook.name, hook.index});
+  }
+  return choices;
+}
+
+}  // namespace
+
+absl::flat_hash_set<const PodInfo*> FindPodsThatShare(
+    const Framework& framework, absl::Span<const std::shared_ptr<const PodInfo>> pods) {
+  absl::flat_hash_set<const PodInfo*> share;
+  for (const Hook<MemberChoices>& hook : FindChoices(framework)) {
+    absl::flat_hash_map<std::string, const PodInfo*> first;  // by name
+    for (const auto& pod : pods) {
+      std::vector<std::string> names;
+      const Status asked = framework.plugins().calls.Guarded(kSharedBy, hook.name, [&] {
+        names = hook.plugin->SharedBy(*pod);
+        return Status::Success();
+      });
+      if (!asked.ok()) continue;
+      for (std::string& name : names) {
+        const PodInfo* const other = first.try_emplace(std::move(name), pod.get()).first->second;
+        if (other == pod.get()) continue;
+        share.insert(other);
+        share.insert(pod.get());
+      }
+    }
+  }
+  return share;
+}
+
+std::string WhyNotAllTried(const Framework& framework,
+                           absl::Span<const std::shared_ptr<const PodInfo>> pods) {
+  for (const Hook<MemberChoices>& hook : FindChoices(framework)) {
+    for (const auto& pod : pods) {
+      std::string why;
+      const Status asked = framework.plugins().calls.Guarded(kWhyNotAllTried, hook.name, [&] {
+        why = hook.plugin->WhyNotAllTried(*pod);
+        return Status::Success();
+      });
+      if (!asked.ok()) why = absl::StrCat(hook.name.view(), " failed");
+      if (!why.empty()) return why;
+    }
+  }
+  return "";
+}
+
+}  // namespace berth
