@@ -69,8 +69,11 @@ class Rules {
   // are told.
   void Slice(Value spec, const std::string& path) {
     Nodes(spec, path);
-    if (Text(spec.Find("driver")).empty()) Warn({}, spec, path + ".driver: is missing");
-    if (Text(spec.Find("pool").Find("name")).empty()) {
+    const bool has_devices = spec.Find("devices").size() > 0;
+    if (has_devices && Text(spec.Find("driver")).empty()) {
+      Warn({}, spec, path + ".driver: is missing");
+    }
+    if (has_devices && Text(spec.Find("pool").Find("name")).empty()) {
       Warn(spec.Find("pool"), spec, path + ".pool.name: is missing");
     }
     if (spec.Find("devices").size() > kMostDevicesOfSlice) {

@@ -429,7 +429,7 @@ void TestNodes::AddPod(NodeRow row, std::shared_ptr<const PodInfo> pod) {
 
 std::vector<Object> ObjectsFromYaml(absl::string_view yaml) {
   Manifests manifests = ParseManifest(yaml, "test.yaml");
-  BERTH_CHECK(manifests.problems.empty()) << manifests.problems.ToString();
+  BERTH_CHECK(manifests.problems.errors() == 0) << manifests.problems.ToString();
   BERTH_CHECK(manifests.ignored_kinds.empty()) << manifests.ignored_kinds.begin()->first;
   return std::move(manifests.objects);
 }
