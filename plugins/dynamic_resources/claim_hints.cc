@@ -104,7 +104,7 @@ std::vector<ClusterEventWithHint> ClaimEvents(const ObjectStore& objects,
                                               std::shared_ptr<const NominatedDevices> nominated) {
   constexpr ActionType kAddOrUpdate = action::kAdd | action::kUpdate;
   const auto with = [&objects](auto hint) -> QueueingHintFn {
-    return [&objects, hint](const PodInfo& pod, const ObjectChange& change) {
+    return [&objects, hint = std::move(hint)](const PodInfo& pod, const ObjectChange& change) {
       return hint(pod, change, objects);
     };
   };

@@ -16,7 +16,7 @@ absl::StatusOr<ClaimVerdict> ClaimVerdicts::On(const ClaimsState& data,
 
 absl::StatusOr<ClaimVerdict> ClaimVerdicts::On(const ClaimsOfPod& claims,
                                                const NodeInfo& node) const {
-  const absl::StatusOr<ClaimVerdict> verdict = ByFreeDevices(claims, node);
+  absl::StatusOr<ClaimVerdict> verdict = ByFreeDevices(claims, node);
   if (!claims.may_exchange || !verdict.ok()) return verdict;
   const bool may_help =
       *verdict == ClaimVerdict::kCannotAllocate || *verdict == ClaimVerdict::kUnavailable;

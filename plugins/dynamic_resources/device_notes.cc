@@ -112,9 +112,8 @@ std::string WhyNone(const ExplainedRequest& request) {
   }
   const std::string wanted = CountOf(static_cast<size_t>(request.count), "device");
   if (request.possible.empty()) return absl::StrCat("asks for ", wanted, ", and can have none");
-  const std::string possible =
-      absl::StrCat("asks for ", wanted, ", and can have ", request.possible.size(), ": ",
-                   DeviceList(request.possible));
+  std::string possible = absl::StrCat("asks for ", wanted, ", and can have ",
+                                      request.possible.size(), ": ", DeviceList(request.possible));
   if (static_cast<int64_t>(request.possible.size()) < request.count) return possible;
   return absl::StrCat(possible,
                       "; constraints, shared counters or other requests leave too few of them");
