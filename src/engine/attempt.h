@@ -99,7 +99,7 @@ enum class GroupAnswer : uint8_t {
   kPlaced,      // the minimum was reached
   kPlan,        // it will be once the victims of its plan have gone
   kInfeasible,  // proven: no assignment of its members to nodes exists now
-  kUndecided,   // the budget of the search is spent
+  kUndecided,   // the budget of the search is spent, or MemberChoices says what was not tried
 };
 
 // What was found out about moving pods for a group.
