@@ -29,14 +29,46 @@ void ForEachDevice(const api::ResourceClaimStatus& status, Visit visit) {
   }
 }
 
-// By uid.
-absl::flat_hash_map<absl::string_view, NodeRow> RowsOfPods(const NodeTable& nodes) {
-  absl::flat_hash_map<absl::string_view, NodeRow> rows;
-  for (NodeRow row = 0; row < nodes.size(); ++row) {
-    for (const auto& pod : nodes.node(row).pods()) rows.emplace(pod->uid(), row);
+// Visits the claims that somebody has reserved, but those that another pod is about to join.
+template <class Visit>
+void ForEachReservedClaim(const ClusterDevices& devices, const Handle& handle, Visit visit) {
+  for (const Object* const claim : handle.objects().List(Kind::kResourceClaim)) {
+    const api::ResourceClaimStatus& status = claim->As<api::ResourceClaim>().status();
+    if (!status.has_allocation() || status.reserved_for().empty()) continue;
+    if (devices.InFlight(claim->uid()) == nullptr) visit(*claim, status);
   }
-  return rows;
 }
+
+// The pods on nodes, by uid. Listed when one is looked for.
+class RunningPods {
+ public:
+  struct Place {
+    const PodInfo* pod;
+    NodeRow row;
+  };
+
+  explicit RunningPods(const NodeTable& nodes) : nodes_(nodes) {}
+
+  // Null: it is on no node.
+  const Place* Find(absl::string_view uid) {
+    if (!places_.has_value()) List();
+    const auto found = places_->find(uid);
+    return found == places_->end() ? nullptr : &found->second;
+  }
+
+ private:
+  void List() {
+    places_.emplace();
+    for (NodeRow row = 0; row < nodes_.size(); ++row) {
+      for (const auto& pod : nodes_.node(row).pods()) {
+        places_->emplace(pod->uid(), Place{pod.get(), row});
+      }
+    }
+  }
+
+  const NodeTable& nodes_;
+  std::optional<absl::flat_hash_map<absl::string_view, Place>> places_;
+};
 
 }  // namespace
 
@@ -70,95 +102,61 @@ std::vector<ReturnedClaim> ClaimsOnTheirWayBack(
     absl::Span<const std::shared_ptr<const PodInfo>> gone, const ClusterDevices& devices,
     const Handle& handle) {
   std::vector<ReturnedClaim> returned;
-  std::optional<absl::flat_hash_set<absl::string_view>> running;  // uids
-  for (const Object* const claim : handle.objects().List(Kind::kResourceClaim)) {
-    const api::ResourceClaimStatus& status = claim->As<api::ResourceClaim>().status();
-    if (!status.has_allocation() || status.reserved_for().empty()) continue;
-    if (devices.InFlight(claim->uid()) != nullptr) continue;  // another pod joins it
-    if (!running.has_value()) {
-      running.emplace();
-      const NodeTable& nodes = handle.nodes();
-      for (NodeRow row = 0; row < nodes.size(); ++row) {
-        for (const auto& pod : nodes.node(row).pods()) running->insert(pod->uid());
-      }
-      for (const auto& pod : gone) running->insert(pod->uid());
-    }
+  RunningPods running(handle.nodes());
+  const auto is_gone = [&](absl::string_view uid) {
+    return absl::c_any_of(gone, [&](const auto& pod) { return pod->uid() == uid; });
+  };
+  ForEachReservedClaim(devices, handle, [&](const Object& claim, const auto& status) {
     const bool is_used = absl::c_any_of(status.reserved_for(), [&](const auto& user) {
-      return !IsPod(user) || running->contains(user.uid());
+      return !IsPod(user) || running.Find(user.uid()) != nullptr || is_gone(user.uid());
     });
-    if (is_used) continue;
+    if (is_used) return;
     ReturnedClaim& back = returned.emplace_back();
-    back.uid = std::string(claim->uid());
+    back.uid = std::string(claim.uid());
     ForEachDevice(status, [&](const DeviceUse& device) { back.devices.push_back(device); });
-  }
+  });
   return returned;
 }
 
 std::vector<LeavingClaim> ClaimsOfLeavingPods(const ClusterDevices& devices, const Handle& handle) {
-  struct RunningPod {
-    const PodInfo* pod;
-    Symbol node;
-  };
   std::vector<LeavingClaim> leaving;
-  std::optional<absl::flat_hash_map<absl::string_view, RunningPod>> running;  // by uid
-  for (const Object* const claim : handle.objects().List(Kind::kResourceClaim)) {
-    const api::ResourceClaimStatus& status = claim->As<api::ResourceClaim>().status();
-    if (!status.has_allocation() || status.reserved_for().empty()) continue;
-    if (devices.InFlight(claim->uid()) != nullptr) continue;  // another pod joins it
-    if (!running.has_value()) {
-      running.emplace();
-      const NodeTable& nodes = handle.nodes();
-      for (NodeRow row = 0; row < nodes.size(); ++row) {
-        const Symbol name = nodes.node(row).name();
-        for (const auto& pod : nodes.node(row).pods()) {
-          running->emplace(pod->uid(), RunningPod{pod.get(), name});
-        }
-      }
-    }
-    LeavingClaim one{.claim = claim};
-    bool all_leave = true;
+  RunningPods running(handle.nodes());
+  ForEachReservedClaim(devices, handle, [&](const Object& claim, const auto& status) {
+    LeavingClaim one{.claim = &claim};
     for (const auto& user : status.reserved_for()) {
-      const auto found = running->find(user.uid());
-      all_leave = all_leave && IsPod(user) &&
-                  (found == running->end() || found->second.pod->deletion_time().has_value());
-      if (!all_leave) break;
-      if (found == running->end()) continue;
-      const PodInfo& pod = *found->second.pod;
-      one.highest_priority = std::max(one.highest_priority, pod.priority());
-      one.latest_deletion = std::max(one.latest_deletion, *pod.deletion_time());
-      one.nodes.push_back(found->second.node);
+      if (!IsPod(user)) return;
+      const RunningPods::Place* const place = running.Find(user.uid());
+      if (place == nullptr) continue;
+      if (!place->pod->deletion_time().has_value()) return;
+      one.highest_priority = std::max(one.highest_priority, place->pod->priority());
+      one.latest_deletion = std::max(one.latest_deletion, *place->pod->deletion_time());
+      one.nodes.push_back(handle.nodes().node(place->row).name());
     }
-    if (!all_leave) continue;
     ForEachDevice(status, [&](const DeviceUse& device) { one.devices.push_back(device); });
     leaving.push_back(std::move(one));
-  }
+  });
   return leaving;
 }
 
 ReleasedDevices DevicesOnTheirWayBack(const NodeInfo& node, const ClusterDevices& devices,
                                       const Handle& handle) {
   ReleasedDevices returned;
-  std::optional<absl::flat_hash_map<absl::string_view, NodeRow>> row_of;
-  for (const Object* const claim : handle.objects().List(Kind::kResourceClaim)) {
-    const api::ResourceClaimStatus& status = claim->As<api::ResourceClaim>().status();
-    if (!status.has_allocation() || status.reserved_for().empty()) continue;
-    if (devices.InFlight(claim->uid()) != nullptr) continue;  // another pod joins it
+  RunningPods running(handle.nodes());
+  ForEachReservedClaim(devices, handle, [&](const Object&, const auto& status) {
     const absl::StatusOr<NodeSelector> selector =
         NodeSelector::Create(status.allocation().node_selector(), "nodeSelectorTerms");
     const auto can_be_used_on = [&](const NodeInfo& other) {
       return !status.allocation().has_node_selector() ||
              (selector.ok() && selector->Matches(other.labels(), other.name()));
     };
-    if (!can_be_used_on(node)) continue;
-    if (!row_of.has_value()) row_of = RowsOfPods(handle.nodes());
+    if (!can_be_used_on(node)) return;
     const bool is_used = absl::c_any_of(status.reserved_for(), [&](const auto& user) {
-      const auto running = row_of->find(user.uid());
-      return !IsPod(user) ||
-             (running != row_of->end() && can_be_used_on(handle.nodes().node(running->second)));
+      const RunningPods::Place* const place = running.Find(user.uid());
+      return !IsPod(user) || (place != nullptr && can_be_used_on(handle.nodes().node(place->row)));
     });
-    if (is_used) continue;
+    if (is_used) return;
     ForEachDevice(status, [&](const DeviceUse& device) { returned.insert(device); });
-  }
+  });
   return returned;
 }
 

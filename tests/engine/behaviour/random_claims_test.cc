@@ -16,6 +16,7 @@
 #include "berth/api/pod_status.h"
 #include "berth/api/quantity.h"
 #include "berth/api/resource_v1.pb.h"
+#include "tests/engine/empty_simulation.h"
 #include "tests/engine/gang_cluster.h"
 #include "tests/random_seeds.h"
 
@@ -51,21 +52,13 @@ class History {
         preempts_(preemption == Preemption::kOn),
         partitioned_(devices == Devices::kPartitions || devices == Devices::kScoredPartitions),
         shared_(devices == Devices::kShared) {
-    LoadedConfiguration loaded = LoadConfigurationFile(
-        preempts_                         ? "tests/engine/preempted_devices.yaml"
-        : devices == Devices::kWhole      ? "config/kube-scheduler-default.yaml"
-        : devices == Devices::kShared     ? "tests/engine/shared_devices.yaml"
-        : devices == Devices::kPartitions ? "tests/engine/partitions.yaml"
-                                          : "tests/engine/scored_partitions.yaml",
-        Builtins());
-    EXPECT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
-    auto created = Simulation::Create({.configuration = std::move(loaded.configuration),
-                                       .registry = &Builtins(),
-                                       .objects = {},
-                                       .seed = seed,
-                                       .incremental = incremental});
-    EXPECT_TRUE(created.ok()) << created.status();
-    simulation_ = *std::move(created);
+    simulation_ =
+        EmptySimulationOf(preempts_                         ? "tests/engine/preempted_devices.yaml"
+                          : devices == Devices::kWhole      ? "config/kube-scheduler-default.yaml"
+                          : devices == Devices::kShared     ? "tests/engine/shared_devices.yaml"
+                          : devices == Devices::kPartitions ? "tests/engine/partitions.yaml"
+                                                            : "tests/engine/scored_partitions.yaml",
+                          seed, incremental);
   }
 
   void Run(int steps) {

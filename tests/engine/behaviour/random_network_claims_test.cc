@@ -17,6 +17,7 @@
 #include "berth/api/pod_status.h"
 #include "berth/api/resource_v1.pb.h"
 #include "gmock/gmock.h"
+#include "tests/engine/empty_simulation.h"
 #include "tests/engine/gang_cluster.h"
 #include "tests/random_seeds.h"
 
@@ -44,16 +45,7 @@ struct HeldClaim {
 class NetworkCluster {
  public:
   NetworkCluster(uint64_t seed, bool incremental) : random_(seed) {
-    LoadedConfiguration loaded =
-        LoadConfigurationFile("tests/engine/preempted_devices.yaml", Builtins());
-    EXPECT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
-    auto created = Simulation::Create({.configuration = std::move(loaded.configuration),
-                                       .registry = &Builtins(),
-                                       .objects = {},
-                                       .seed = seed,
-                                       .incremental = incremental});
-    EXPECT_TRUE(created.ok()) << created.status();
-    simulation_ = *std::move(created);
+    simulation_ = EmptySimulationOf("tests/engine/preempted_devices.yaml", seed, incremental);
     Set("{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: any}, spec: {}}");
     Set("{apiVersion: resource.k8s.io/v1, kind: ResourceClaimTemplate, metadata: {name: own, "
         "namespace: default}, spec: {spec: {devices: {requests: [{name: r, exactly: "
@@ -232,19 +224,12 @@ class NetworkCluster {
 
 TEST(RandomNetworkClaimsTest, AllUsersOfTheCheapestClaimGoOrNobody) {
   int evictions = 0, of_several_nodes = 0;
-  for (const int seed : testing::Seeds(200)) {
-    SCOPED_TRACE(absl::StrCat("seed ", seed, ": BERTH_SEED=", seed));
-    NetworkCluster cluster(seed, /*incremental=*/true);
-    cluster.Run(30);
-    if (::testing::Test::HasFailure()) return;
-    evictions += cluster.evictions();
-    of_several_nodes += cluster.of_several_nodes();
-    if (seed % 5 != 0) continue;
-    NetworkCluster plain(seed, /*incremental=*/false);
-    plain.Run(30);
-    ASSERT_EQ(cluster.bindings(), plain.bindings());
-  }
-  if (testing::IsOneSeed()) return;
+  const bool counts =
+      RunWithAndWithoutMemory<NetworkCluster>(200, 30, [&](const NetworkCluster& cluster) {
+        evictions += cluster.evictions();
+        of_several_nodes += cluster.of_several_nodes();
+      });
+  if (!counts) return;
   EXPECT_GT(evictions, 100);
   EXPECT_GT(of_several_nodes, 5);
 }

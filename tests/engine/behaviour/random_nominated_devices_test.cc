@@ -15,6 +15,7 @@
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/pod_status.h"
 #include "berth/api/resource_v1.pb.h"
+#include "tests/engine/empty_simulation.h"
 #include "tests/engine/gang_cluster.h"
 #include "tests/random_seeds.h"
 
@@ -39,16 +40,7 @@ using Devices = std::map<std::string, std::string>;  // to the pod that has it
 class KeptDevicesCluster {
  public:
   KeptDevicesCluster(uint64_t seed, bool incremental) : random_(seed) {
-    LoadedConfiguration loaded =
-        LoadConfigurationFile("tests/engine/nominated_devices.yaml", Builtins());
-    EXPECT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
-    auto created = Simulation::Create({.configuration = std::move(loaded.configuration),
-                                       .registry = &Builtins(),
-                                       .objects = {},
-                                       .seed = seed,
-                                       .incremental = incremental});
-    EXPECT_TRUE(created.ok()) << created.status();
-    simulation_ = *std::move(created);
+    simulation_ = EmptySimulationOf("tests/engine/nominated_devices.yaml", seed, incremental);
     Set("{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: any}, spec: {}}");
     for (int count = 1; count <= 2; ++count) {
       Set(
@@ -321,19 +313,12 @@ class KeptDevicesCluster {
 
 TEST(RandomNominatedDevicesTest, WhatIsFreedForANominatedPodIsNotTakenByLessImportantOnes) {
   int nominations = 0, kept = 0;
-  for (const int seed : testing::Seeds(150)) {
-    SCOPED_TRACE(absl::StrCat("seed ", seed, ": BERTH_SEED=", seed));
-    KeptDevicesCluster cluster(seed, /*incremental=*/true);
-    cluster.Run(120);
-    if (::testing::Test::HasFailure()) return;
-    nominations += cluster.nominations();
-    kept += cluster.kept();
-    if (seed % 5 != 0) continue;
-    KeptDevicesCluster plain(seed, /*incremental=*/false);
-    plain.Run(120);
-    ASSERT_EQ(cluster.bindings(), plain.bindings());
-  }
-  if (testing::IsOneSeed()) return;
+  const bool counts =
+      RunWithAndWithoutMemory<KeptDevicesCluster>(150, 120, [&](const KeptDevicesCluster& cluster) {
+        nominations += cluster.nominations();
+        kept += cluster.kept();
+      });
+  if (!counts) return;
   EXPECT_GT(nominations, 500);
   EXPECT_GT(kept, 20);
 }
