@@ -92,6 +92,7 @@ void WriteWaiting(const std::optional<WaitingFor>& waiting, JsonWriter& json) {
   }
   if (w.members_needed > 0) {
     json.Key("membersNeeded").Int(w.members_needed);
+    json.Key("membersRunning").Int(w.members_running);
     json.Key("membersPlaceable").Int(w.members_placeable);
     text("blockingPod", w.blocking_pod);
   }

@@ -153,11 +153,14 @@ void FailEveryMember(const AttemptRequest& request, const GroupMembers& group,
                      AttemptResult& result) {
   const Status why = WhyGroupFailed(request, group, result);
   WaitingPtr waiting = WhyGroup(request, result);
-  if (!result.reserved_nodes.empty()) {
-    auto reserved = std::make_shared<WaitingFor>(*waiting);
-    reserved->reserved_nodes = result.reserved_nodes;
-    reserved->reserved_from = result.reserved_from;
-    waiting = std::move(reserved);
+  const bool some_run =
+      waiting->reason != WaitingReason::kWaitingForMembers && group.counts().running > 0;
+  if (some_run || !result.reserved_nodes.empty()) {
+    auto more = std::make_shared<WaitingFor>(*waiting);
+    more->members_running = some_run ? group.counts().running : 0;
+    more->reserved_nodes = result.reserved_nodes;
+    more->reserved_from = result.reserved_from;
+    waiting = std::move(more);
   }
   absl::flat_hash_map<const PodInfo*, size_t> known;
   for (size_t i = 0; i < result.failed.size(); ++i) known.emplace(result.failed[i].pod.get(), i);

@@ -74,8 +74,12 @@ std::string Sentence(const WaitingFor& w) {
     return absl::StrCat(w.members_placeable, " of ", w.members_needed, " pods are there");
   }
   if (w.members_needed == 0 || w.blocking_pod.empty()) return PodSentence(w);
-  return absl::StrCat("needs ", w.members_needed,
-                      w.members_needed == 1 ? " pod, " : " pods at once, ", w.members_placeable,
+  const std::string besides =
+      w.members_running == 0 ? ""
+                             : absl::StrCat(" besides the ", w.members_running,
+                                            w.members_running == 1 ? " that runs" : " that run");
+  return absl::StrCat("needs ", w.members_needed, w.members_needed == 1 ? " pod" : " pods at once",
+                      besides, ", ", w.members_placeable,
                       w.members_placeable == 1 ? " fits; " : " fit; ", w.blocking_pod, ": ",
                       PodSentence(w));
 }

@@ -77,7 +77,8 @@ struct WaitingFor {
   int64_t quota_used = 0, quota_limit = 0;
 
   // --- A group ---
-  int members_needed = 0;     // at once, besides those that run
+  int members_needed = 0;     // at once, besides those that run; kWaitingForMembers: in all
+  int members_running = 0;    // already
   int members_placeable = 0;  // how many of them are there, or would find a place
   std::string blocking_pod;   // "namespace/name" of the member that did not; see kNotTried
 
