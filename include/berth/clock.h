@@ -29,7 +29,7 @@ class RealClock final : public Clock {
   void SleepUntil(absl::Time time) const override;
 };
 
-// Stands still until it is advanced, or somebody sleeps: a plugin that takes five seconds takes
+// Stands still until it is advanced, or a thread sleeps: a plugin that takes five seconds takes
 // them of simulated time. Work on a SimulatedExecutor that sleeps gives way to everything else
 // meanwhile; anybody else's sleep advances the clock.
 class SimulatedClock final : public Clock {

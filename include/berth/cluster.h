@@ -116,8 +116,8 @@ class Cluster {
   // has it, which the watch need not have shown yet. Any other error: asked again later.
   virtual absl::StatusOr<std::string> AssignedNode(const Identity& pod) = 0;
 
-  // Deletes a pod to make room, gracefully; `message` says for whom. The deletion is seen through
-  // the watch when it has happened. NotFound if it is gone already.
+  // Deletes a pod to make room, gracefully; `message` names the pod that needs it. The deletion is
+  // seen through the watch when it has happened. NotFound if it is gone already.
   virtual absl::Status Evict(const Identity& pod, const std::string& message) = 0;
 
   // NotFound if the pod is gone. Ok, too, if a newer patch of the pod came before this was written,

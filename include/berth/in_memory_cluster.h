@@ -43,7 +43,7 @@ class Pod;
 // Behaves as an API server with well-behaved kubelets behind it: a bound pod runs, for as long as
 // its annotation "simulation.berth/run-time" says ("90s"; else for ever); an evicted one is
 // gone when its grace period (30 s if the pod names none) is over. Threads: any; what is due later
-// happens in AdvanceTo(), which on a real clock somebody has to call now and then. Every object but
+// happens in AdvanceTo(), which on a real clock has to be called now and then. Every object but
 // a pod gets another metadata.resourceVersion with each change, and a claim a uid.
 class InMemoryCluster final : public Cluster, public AttemptObserver {
  public:

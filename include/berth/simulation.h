@@ -107,7 +107,7 @@ class Simulation {
   struct {
     int64_t progress = 0, tries = 0;
     absl::Time since;
-    int64_t max_tries = 0;  // 0: begin to count anew
+    int64_t max_tries = 0;  // 0: begin to count again
   } stall_;
   SimulatedExecutor executor_;
   std::unique_ptr<Scheduler> scheduler_;

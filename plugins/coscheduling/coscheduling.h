@@ -68,7 +68,7 @@ class Coscheduling final : public Plugin,
   void ExplainWaiting(const PodInfo& pod, const Status& rejection, const NodeTable& nodes,
                       WaitingFor& waiting) const override;
   int MostMoves() const override { return args_.most_moves; }
-  // Not a pod without an owner, which no controller would make anew; one of which an annotation or
+  // Not a pod without an owner, which no controller would make again; one of which an annotation or
   // a label says that it is to stay; or one that the kubelet runs by itself.
   bool MayMove(const PodInfo& pod) const override;
 

@@ -22,7 +22,7 @@
 namespace berth {
 
 // The group plugin that Coscheduling and GangScheduling are, with the APIs that each reads.
-// Scheduling thread. `plugin` is who warns and rejects.
+// Scheduling thread. `plugin` is the name that warns and rejects.
 class GroupApis : public GroupPlugin {
  public:
   // What counts for groups that do not say it.

@@ -151,7 +151,7 @@ class SchedulingGroupApi final : public GroupApi {
         })) {
       return Status::Success();
     }
-    for (const GroupMember& member : group.members()) {  // who is to blame
+    for (const GroupMember& member : group.members()) {  // the member to blame
       Status checked = check(*group.members().front().pod, *member.pod);
       if (!checked.ok()) return checked;
     }

@@ -225,7 +225,7 @@ Status GpuDevices::Reserve(CycleState& state, const PodInfo& pod, absl::string_v
   return Status::Success();
 }
 
-// Where those who read the pod's request look for the answer.
+// Where readers of the pod's request look for the answer.
 void GpuDevices::RecordForNeighbours(CycleState& state, absl::string_view node_name,
                                      const GpuNode& node, const GpuRequest& request,
                                      const CardSet& cards) const {

@@ -142,7 +142,7 @@ void GpuInventory::Add(Node& node, Symbol name, const ObjectStore& objects) {
   changed_.push_back(name);
 }
 
-// If the Device is another one, the node is read anew.
+// If the Device is another one, the node is read again.
 bool GpuInventory::RefreshDevice(Node& node, const ObjectStore& objects) {
   const Object* const object = objects.Find(Kind::kDevice, "", node.name.view());
   std::shared_ptr<const api::Device> device;

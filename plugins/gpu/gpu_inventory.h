@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cards of all nodes and who has them: one inventory a scheduler, shared by its profiles.
+// The cards of all nodes and the pods that have them: one inventory a scheduler, shared by its
+// profiles.
 #ifndef BERTH_PLUGINS_GPU_GPU_INVENTORY_H_
 #define BERTH_PLUGINS_GPU_GPU_INVENTORY_H_
 

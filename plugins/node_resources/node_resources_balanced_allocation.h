@@ -43,7 +43,7 @@ class NodeResourcesBalancedAllocation final : public Plugin,
 
   Status SignPod(const PodInfo& pod, PodSignature& signature) const override;
   bool SignsSpecOnly() const override { return true; }
-  // Where devices stand for resources, on who has them, too: DynamicResources tells of that.
+  // Where devices stand for resources, on their holders, too: DynamicResources tells of that.
   Aspects DependsOn() const override {
     return Aspect::kNodeAllocatable | Aspect::kNodeRequested |
            (Classes() == nullptr ? Aspect::kNothing : Aspect::kNodeOther);

@@ -111,8 +111,8 @@ const ParsedVolume* FindFreeVolume(const DelayedClaim& claim, const AssumedVolum
                                    const LabelSet& node_labels);
 // Whether the claim can get a new volume on nodes with these labels.
 VolumeVerdict CheckProvision(const DelayedClaim& claim, const LabelSet& node_labels);
-// What FindFreeVolume() goes by, but who the claim is: for claims without a volume that is promised
-// to them.
+// What FindFreeVolume() goes by, but the claim's identity: for claims without a volume that is
+// promised to them.
 std::string RequestOf(const DelayedClaim& claim);
 
 }  // namespace berth

@@ -275,7 +275,7 @@ bool IsIndentedWithTab(absl::string_view line) {
   return line.substr(0, line.find_first_not_of(" \t")).find('\t') != absl::string_view::npos;
 }
 
-// What an author of the text can do about an error that yaml-cpp words for those who know its
+// What an author of the text can do about an error that yaml-cpp words for readers who know its
 // parser.
 std::string PlainMessage(const YAML::Exception& error, absl::string_view text) {
   namespace yaml = YAML::ErrorMsg;

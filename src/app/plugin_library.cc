@@ -48,7 +48,7 @@ absl::Status CheckFile(const std::string& path) {
   if (*identity != kIdentity) {
     return absl::FailedPreconditionError(absl::StrCat("was built for ", *identity, ", and this is ",
                                                       kIdentity,
-                                                      "; build it anew with this one's headers"));
+                                                      "; build it again with this one's headers"));
   }
   return absl::OkStatus();
 }

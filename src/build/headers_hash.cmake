@@ -12,7 +12,7 @@ foreach(header IN LISTS headers)
 endforeach()
 string(SHA256 hash "${all}")
 string(SUBSTRING ${hash} 0 12 hash)
-# Written only when it changes, so that nothing is compiled anew for nothing.
+# Written only when it changes, so that nothing is compiled again for nothing.
 file(CONFIGURE OUTPUT ${OUTPUT} @ONLY NEWLINE_STYLE UNIX CONTENT [==[
 // SPDX-License-Identifier: Apache-2.0
 // Made by src/build/headers_hash.cmake.

@@ -319,7 +319,7 @@ void VolumeController::SyncVolume(const std::string& name) {
 
 void VolumeController::SyncPromisedVolume(const Volume& volume) {
   const api::ObjectReference& ref = volume.spec().claim_ref();
-  if (ref.uid().empty()) return SetPhase(volume, "Available");  // by its user, who may bind it yet
+  if (ref.uid().empty()) return SetPhase(volume, "Available");  // its user may bind it yet
   const auto claim = objects_.Share<Claim>(Key(ref.namespace_(), ref.name()));
   const bool is_there =
       claim != nullptr && (claim->metadata().uid() == ref.uid() || AreBound(volume, *claim));

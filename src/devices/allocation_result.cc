@@ -72,7 +72,7 @@ absl::StatusOr<std::optional<api::NodeSelector>> NodeSelectorOf(const NodeAlloca
   api::NodeSelectorTerm& term = *selector.add_node_selector_terms();
   for (const PickedDevice& pick : allocation.picked[index]) {
     const api::ResourceSliceSpec& slice = pick.device->slice->spec();
-    const bool is_per_device = pick.device->slice->whom() == OfferedSlice::For::kPerDevice;
+    const bool is_per_device = pick.device->slice->scope() == OfferedSlice::Scope::kPerDevice;
     const api::SliceDevice& device = *pick.device->message;
     const bool is_of_node = is_per_device ? device.has_node_name() : slice.has_node_name();
     if (is_of_node || pick.device->binds_to_node) {

@@ -136,11 +136,11 @@ class DeviceInventory::Index {
     }
     slices_.emplace(slice->name(), slice);
     pools_[{slice->driver(), slice->pool()}].emplace(slice->name(), slice);
-    if (slice->whom() == OfferedSlice::For::kPool) {
+    if (slice->scope() == OfferedSlice::Scope::kPool) {
       counters_[{slice->driver(), slice->pool()}].emplace(slice->name(), slice);
-    } else if (slice->whom() == OfferedSlice::For::kNode) {
+    } else if (slice->scope() == OfferedSlice::Scope::kNode) {
       of_node_[slice->node_name()].emplace(slice->name(), slice);
-    } else if (slice->whom() != OfferedSlice::For::kNobody) {
+    } else if (slice->scope() != OfferedSlice::Scope::kNobody) {
       shared_.emplace(slice->name(), slice);
     }
   }
@@ -200,7 +200,7 @@ class DeviceInventory::Index {
       for (const auto& [name, slice] : own->second) add(slice);
     }
     for (const auto& [name, slice] : shared_) {
-      if (slice->whom() != OfferedSlice::For::kAllNodes) {
+      if (slice->scope() != OfferedSlice::Scope::kAllNodes) {
         const absl::StatusOr<bool> selects = slice->Selects(node_name, labels);
         if (!selects.ok()) return selects.status();
         if (!*selects) continue;
@@ -226,7 +226,7 @@ class DeviceInventory::Index {
       std::tie(pool.driver, pool.name) = name;
       pool.incomplete = !*complete;
       for (SlicePtr& slice : slices) {
-        const bool counts = slice->whom() == OfferedSlice::For::kPool;
+        const bool counts = slice->scope() == OfferedSlice::Scope::kPool;
         (counts ? pool.counters : pool.slices).push_back(std::move(slice));
       }
       pool.invalid = !pool.slices.empty() && RepeatsAName(pool.slices);
@@ -265,11 +265,11 @@ class DeviceInventory::Index {
 
  private:
   static void AddNodesOf(const OfferedSlice& slice, AffectedNodes& nodes) {
-    if (slice.whom() == OfferedSlice::For::kNode) {
+    if (slice.scope() == OfferedSlice::Scope::kNode) {
       nodes.names.push_back(slice.node_name());
     } else {
-      nodes.all |=
-          slice.whom() != OfferedSlice::For::kNobody && slice.whom() != OfferedSlice::For::kPool;
+      nodes.all |= slice.scope() != OfferedSlice::Scope::kNobody &&
+                   slice.scope() != OfferedSlice::Scope::kPool;
     }
   }
 
@@ -285,7 +285,7 @@ class DeviceInventory::Index {
       return std::find(pool.slices.begin(), pool.slices.end(), slice) != pool.slices.end();
     };
     for (const auto& [slice_name, slice] : pools_.at(name)) {
-      if (slice->whom() == OfferedSlice::For::kPool || sees(slice)) continue;
+      if (slice->scope() == OfferedSlice::Scope::kPool || sees(slice)) continue;
       if (slice->generation() == pool.counters[0]->generation()) pool.others.push_back(slice);
     }
   }

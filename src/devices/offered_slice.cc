@@ -85,9 +85,9 @@ OfferedSlice::OfferedSlice(std::shared_ptr<const api::ResourceSlice> message,
   // kube-scheduler v1.35 pools_stable.go: with DRAPartitionableDevices off the field alone counts,
   // whatever its value.
   if (features.partitionable_devices && !spec().shared_counters().empty()) {
-    whom_ = For::kPool;
+    scope_ = Scope::kPool;
   } else if (features.partitionable_devices && spec().per_device_node_selection()) {
-    whom_ = For::kPerDevice;
+    scope_ = Scope::kPerDevice;
     for (const api::SliceDevice& device : spec().devices()) {
       std::optional<NodeSelector>& selector = device_selectors_.emplace_back();
       if (device.has_node_selector()) {
@@ -96,11 +96,11 @@ OfferedSlice::OfferedSlice(std::shared_ptr<const api::ResourceSlice> message,
     }
   } else if (!spec().has_per_device_node_selection() || features.partitionable_devices) {
     if (!node_name_.empty()) {
-      whom_ = For::kNode;
+      scope_ = Scope::kNode;
     } else if (spec().all_nodes()) {
-      whom_ = For::kAllNodes;
+      scope_ = Scope::kAllNodes;
     } else if (spec().has_node_selector()) {
-      whom_ = For::kSelectedNodes;
+      scope_ = Scope::kSelectedNodes;
       selector_.emplace(spec().node_selector(), "nodeSelectorTerms");
     }
   }
@@ -139,7 +139,7 @@ std::vector<EffectiveTaint> OfferedSlice::TaintsOf(const api::SliceDevice& devic
 
 bool OfferedSlice::HasFor(const OfferedDevice& device, Symbol node_name,
                           const LabelSet& labels) const {
-  if (whom_ != For::kPerDevice) return true;
+  if (scope_ != Scope::kPerDevice) return true;
   const api::SliceDevice& message = *device.message;
   if (!message.node_name().empty()) return node_name.view() == message.node_name();
   if (message.all_nodes()) return true;
@@ -148,7 +148,7 @@ bool OfferedSlice::HasFor(const OfferedDevice& device, Symbol node_name,
 }
 
 absl::StatusOr<bool> OfferedSlice::Selects(Symbol node_name, const LabelSet& labels) const {
-  if (whom_ == For::kPerDevice) {
+  if (scope_ == Scope::kPerDevice) {
     for (const OfferedDevice& device : devices_) {
       const std::optional<NodeSelector>& selector = device_selectors_[device.index];
       if (selector.has_value() && selector->has_errors()) {

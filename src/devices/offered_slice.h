@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ResourceSlice, parsed: its devices, whom they are for, and what selectors said of them.
+// A ResourceSlice, parsed: its devices, where they are, and what selectors said of them.
 #ifndef BERTH_SRC_DEVICES_OFFERED_SLICE_H_
 #define BERTH_SRC_DEVICES_OFFERED_SLICE_H_
 
@@ -74,11 +74,11 @@ class OfferedSlice {
   bool repeats_a_name() const { return repeats_a_name_; }
   bool has_binding_conditions() const { return has_binding_conditions_; }
 
-  // Whom it is for. `kPerDevice`: its devices say so themselves, with DRAPartitionableDevices;
-  // `kNobody`: they do, but that is off. `kPool`: it has the counters of its pool, for slices that
-  // have devices of the pool.
-  enum class For { kNobody, kNode, kAllNodes, kSelectedNodes, kPerDevice, kPool };
-  For whom() const { return whom_; }
+  // Where its devices are. `kPerDevice`: its devices say so themselves, with
+  // DRAPartitionableDevices; `kNobody`: they do, but that is off. `kPool`: it has the counters of
+  // its pool, for slices that have devices of the pool.
+  enum class Scope { kNobody, kNode, kAllNodes, kSelectedNodes, kPerDevice, kPool };
+  Scope scope() const { return scope_; }
   Symbol node_name() const { return node_name_; }
   // For a slice for selected nodes, or of one whose devices say it: whether any does.
   absl::StatusOr<bool> Selects(Symbol node_name, const LabelSet& labels) const;
@@ -103,7 +103,7 @@ class OfferedSlice {
   std::shared_ptr<const api::ResourceSlice> message_;
   std::vector<TaintRulePtr> rules_;
   Symbol driver_, pool_, node_name_;
-  For whom_ = For::kNobody;
+  Scope scope_ = Scope::kNobody;
   std::optional<NodeSelector> selector_;
   std::vector<std::optional<NodeSelector>> device_selectors_;  // of `kPerDevice`
   std::vector<OfferedDevice> devices_;

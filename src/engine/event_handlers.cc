@@ -29,7 +29,7 @@ void EventHandlers::Handle(WatchEvent event) {
   const EngineMetrics::SteadyTime begun =
       metrics_.enabled() ? std::chrono::steady_clock::now() : EngineMetrics::SteadyTime();
   if (event.type == WatchEvent::Type::kSet && event.object->kind() == Kind::kPod) {
-    // A pod was created anew under its name, and no event said that the old one is gone.
+    // A pod was created again under its name, and no event said that the old one is gone.
     const auto predecessor = cluster_.FindPredecessor(*event.object);
     if (predecessor != nullptr) {
       Handle({WatchEvent::Type::kDeleted, Object(predecessor->packed())});

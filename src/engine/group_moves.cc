@@ -141,7 +141,7 @@ bool GroupMoveSpace::MayMove(const PodInfo& pod) const {
          !groups_.EvictionEndsGroup(pod) && !IsBoundToADomain(pod);
 }
 
-// Where such a pod may go again is for placement plugins to say, when it is made anew.
+// Where such a pod may go again is for placement plugins to say, when it is made again.
 bool GroupMoveSpace::IsBoundToADomain(const PodInfo& pod) const {
   const std::optional<std::string> group = cluster_.groups().GroupOfPod(pod.uid());
   if (!group.has_value()) return false;

@@ -9,7 +9,7 @@
 
 namespace berth {
 
-// A pod is moved by evicting it: its controller makes it anew. So it is planned only if the whole
+// A pod is moved by evicting it: its controller makes it again. So it is planned only if the whole
 // group then has a place, and each pod that is moved has one, too. Pods may be moved that are of
 // the group's profile, that MovesPods::MayMove() allows, whose priority is no higher than any
 // pending member's, and that no PodDisruptionBudget protects; of a group only its surplus.

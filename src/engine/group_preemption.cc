@@ -330,7 +330,7 @@ bool GroupPreemption::Draft::Spare(absl::Span<Victim* const> unit) {
   return HoldWithout(unit);
 }
 
-// The same with the members anywhere: they are placed anew beside the pods that are back. If they
+// The same with the members anywhere: they are placed again beside the pods that are back. If they
 // are not whole then, the pods are gone again, and the members are placed nowhere.
 bool GroupPreemption::Draft::SpareByMoving(absl::Span<Victim* const> unit) {
   while (!trial_.placed.empty()) transaction_.TakeBack(trial_.placed.size() - 1);
@@ -370,8 +370,8 @@ bool GroupPreemption::Draft::PlaceAnywhere() {
   return search.Run() == AssignmentSearch::Outcome::kFound;
 }
 
-// A member that is taken back and placed anew may be given something else than before, of which the
-// others then get too little: so the plan is where the group was last whole.
+// A member that is taken back and placed again may be given something else than before, of which
+// the others then get too little: so the plan is where the group was last whole.
 void GroupPreemption::Draft::SpareVictims() {
   KeepPlaces();
   if (victims_.empty()) return;

@@ -30,7 +30,7 @@ namespace berth {
 // all pods gone that will have ended by then, and its places of that attempt. Until it starts,
 // pods of the same or a lower priority use these nodes only if they end before that time, or if
 // the group still has its places beside them. There is one reservation at a time; each failed
-// attempt of its group makes it anew. docs/groups.md. Scheduling thread.
+// attempt of its group makes it again. docs/groups.md. Scheduling thread.
 class GroupReservations {
  public:
   // `retry` is told the uids of pods that were kept from reserved nodes which are free now, or

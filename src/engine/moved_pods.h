@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pods that are moved for a group: each keeps its new place until it has been made anew.
+// Pods that are moved for a group: each keeps its new place until it has been made again.
 #ifndef BERTH_SRC_ENGINE_MOVED_PODS_H_
 #define BERTH_SRC_ENGINE_MOVED_PODS_H_
 
@@ -18,9 +18,9 @@
 namespace berth {
 
 // The new place is nominated to a stand-in for the pod, which is known nowhere else. The first
-// pending pod of the same owner that requests the same takes it over, and keeps it until whoever is
-// there yet has left. If none comes in time, the place is free again. Belongs to the scheduling
-// thread.
+// pending pod of the same owner that requests the same takes it over, and keeps it until the pod
+// that is there yet has left. If none comes in time, the place is free again. Belongs to the
+// scheduling thread.
 class MovedPods {
  public:
   // Everything outlives this.

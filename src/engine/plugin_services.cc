@@ -110,8 +110,8 @@ void PluginServices::DeleteSoon(ObjectEdit last) {
   });
 }
 
-// The pod stays assumed meanwhile. Were its place given back, and the pod bound after all, somebody
-// else would get it before the watch shows that it is taken.
+// The pod stays assumed meanwhile. Were its place given back, and the pod bound after all, another
+// pod else would get it before the watch shows that it is taken.
 absl::Status PluginServices::ResolveLostBinding(const PodBinding& binding,
                                                 absl::Status lost) const {
   absl::Duration pause = kFirstPause;  // the binding may still be on its way

@@ -10,7 +10,7 @@
 
 namespace berth {
 
-// So that no scheduling cycle has to make anew what covers the whole cluster. Scheduling thread.
+// So that no scheduling cycle has to make again what covers the whole cluster. Scheduling thread.
 class TableUpdater {
  public:
   // Both outlive this.

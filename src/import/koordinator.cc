@@ -125,7 +125,7 @@ class KoordinatorImporter {
     }
   }
 
-  // Whom a namespace's pods without a label belong to. Each namespace to one quota, the first.
+  // The quota of a namespace's pods without a label. Each namespace to one quota, the first.
   void ClaimNamespaces(const SourceObject& object, ImportedElasticQuota& quota) {
     const bool listed = quota.annotations.contains(std::string(kNamespaces));
     std::vector<std::string> wanted;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where an API server is, and as whom to call it: what a kubeconfig or a service account come to.
+// Where an API server is, and as which user to call it: what a kubeconfig or a service account come
+// to.
 #ifndef BERTH_SRC_KUBERNETES_CONNECTION_H_
 #define BERTH_SRC_KUBERNETES_CONNECTION_H_
 
@@ -30,7 +31,7 @@ struct ExecPlugin {
   bool provide_cluster_info = false;
 };
 
-// Whom the user acts for.
+// The user that is impersonated.
 struct Impersonation {
   std::string user;
   std::string uid;

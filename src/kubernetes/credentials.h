@@ -15,7 +15,7 @@ namespace berth {
 
 // All that is read from files and programs, and so may change while the process runs.
 struct Credentials {
-  std::string authority_pem;  // whom to trust; empty: the system's
+  std::string authority_pem;  // certificates to trust; empty: the system's
   std::string token;
   std::string certificate_pem, key_pem;
   absl::Time read_again = absl::InfiniteFuture();  // they go stale then

@@ -235,7 +235,8 @@ Connection KubeconfigReader::User() const {
     Fail("username", "is set beside a token; set one of them");
   if (Has("exec")) {
     ExecPlugin plugin = Sub("exec").Exec();
-    // client-go v0.35 exec.go UpdateTransportConfig: who has credentials needs none of a plugin.
+    // client-go v0.35 exec.go UpdateTransportConfig: a user with credentials needs none of a
+    // plugin.
     const bool has_others = has_token || !user.username.empty() || !user.client_certificate.empty();
     if (!has_others) user.exec = std::move(plugin);
   }

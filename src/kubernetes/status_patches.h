@@ -72,7 +72,7 @@ class StatusPatches {
   const Write write_;
   Mutex mutex_;
   CondVar changed_;
-  // By uid, of the pods of which one is under way: who waits behind it, or null.
+  // By uid, of the pods of which one is under way: the patch that waits behind it, or null.
   std::map<std::string, Waiting*, std::less<>> turns_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> closed_ ABSL_GUARDED_BY(mutex_);  // uids
   std::deque<std::string> closed_order_ ABSL_GUARDED_BY(mutex_);

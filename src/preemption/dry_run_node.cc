@@ -42,7 +42,7 @@ namespace {
 
 using GroupNames = std::vector<std::string>;
 
-// How many of those whom the victims take along, of groups that end, violate a budget besides.
+// How many of those that go with the victims, of groups that end, violate a budget besides.
 int ViolationsElsewhere(const PreemptionQuery& query, const PreemptionCandidate& candidate) {
   const DisruptionBudgets& budgets = query.budgets.all();
   if (query.groups == nullptr || budgets.empty()) return 0;

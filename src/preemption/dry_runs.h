@@ -14,7 +14,7 @@
 namespace berth {
 
 // A search may need a dry run of every node. It yields between two of them when its WorkBudget is
-// spent. The attempt comes again, searches anew, and finds here what it has tried: as long as the
+// spent. The attempt comes again, searches again, and finds here what it has tried: as long as the
 // cluster is as it was. If it changed meanwhile, nothing is kept, and the search runs to its end.
 // Scheduling thread.
 class DryRuns {

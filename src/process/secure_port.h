@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The secure port as flags describe it: the server, and whom it asks about its users.
+// The secure port as flags describe it: the server, and where it asks about its users.
 #ifndef BERTH_SRC_PROCESS_SECURE_PORT_H_
 #define BERTH_SRC_PROCESS_SECURE_PORT_H_
 

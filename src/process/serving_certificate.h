@@ -29,7 +29,7 @@ class ServingCertificate {
                                                    std::string self_signed_host, Warn warn);
 
   // For a new connection, never null. Files that cannot be used any more are told once; the last
-  // that could be stays. A self-signed certificate is made anew before it expires.
+  // that could be stays. A self-signed certificate is made again before it expires.
   TlsContext Current();
 
  private:

@@ -282,7 +282,7 @@ void EventQueue::Reindex(QueueEntry& entry) {
     key.role.push_back(kTakesTurns);
     for (PluginSlot& slot : slots) slot += SlotsOfAll();
   }
-  // Whom events in waiting still concern may be of a class that was asked about them already: it
+  // Entries that waiting events concern may be of a class that was asked about them already: it
   // becomes one of its own, which is asked when all others have been.
   const uint64_t since = FirstPendingEvent(entry);
   key.who = entry.AnyMember().pod->shared_spec().get();
@@ -294,7 +294,7 @@ void EventQueue::Reindex(QueueEntry& entry) {
 absl::Status EventQueue::CheckInvariants(size_t waiting) const {
   for (const Requeuing& waking : requeuing_) waiting -= waking.hint_class->entries.size();
   if (!hint_classes_.IsConsistent(waiting, next_event_)) {
-    return absl::InvalidArgumentError("who waits for events is out of step");
+    return absl::InvalidArgumentError("the entries that wait for events are out of step");
   }
   for (size_t i = 0; i < pending_events_.size(); ++i) {
     const Question& question = pending_events_[i].question;

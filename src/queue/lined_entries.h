@@ -37,11 +37,11 @@ class LinedEntries {
     }
   }
   int active_size() const { return active_size_; }
-  // Whom the entry waits behind: one of its strict line that failed and is before it; or null.
+  // The entry that it waits behind: one of its strict line that failed and is before it; or null.
   const QueueEntry* BlockerOf(const QueueEntry& entry) const;
   bool IsConsistent() const;
 
-  // Whether lines have changed: then Restart(), and all entries are added anew.
+  // Whether lines have changed: then Restart(), and all entries are added again.
   bool IsStale() { return version_ != order_.LinesVersion(); }
   void Restart();
 

@@ -22,7 +22,7 @@
 namespace berth {
 
 // Moves entries between the sub-queues: as kube-scheduler v1.35 moveToActiveQ, moveToBackoffQ and
-// requeuePodWithQueueingStrategy. Every move chooses the pod that leads the entry anew, and tells
+// requeuePodWithQueueingStrategy. Every move chooses the pod that leads the entry again, and tells
 // EventQueue. Belongs to the queue.
 class Requeuer {
  public:
@@ -45,7 +45,7 @@ class Requeuer {
   void Requeue(QueueEntry& entry, RequeueStrategy strategy, GateCheck check);
   // The same without a backoff.
   void MoveToActive(QueueEntry& entry, GateCheck check);
-  // Takes the entry from where it is and puts it there, with its lead chosen anew.
+  // Takes the entry from where it is and puts it there, with its lead chosen again.
   void Attach(QueueEntry& entry, QueueState state);
   // Takes the entry out of its sub-queue: it is in flight.
   void Detach(QueueEntry& entry);

@@ -222,7 +222,7 @@ void RetryTurns::GiveTurnToNext(RetryLine& line) {
 
 absl::Status RetryTurns::CheckInvariants() const {
   const auto broken = [](const auto&... what) {
-    return absl::InvalidArgumentError(absl::StrCat("who waits for room: ", what...));
+    return absl::InvalidArgumentError(absl::StrCat("waiting for room: ", what...));
   };
   for (const auto& [priority, line] : lines_) {
     if (line.priority != priority) return broken("a line has another priority");

@@ -49,7 +49,7 @@ struct RetryLine {
 
 // When a pod leaves its node, each pod that waits for room could be tried, and mostly one of them
 // fits. Instead the first of each line is tried; after it the next that is not certain to fail;
-// what is certain is counted as if it had been tried at its turn: its backoff starts anew, and it
+// what is certain is counted as if it had been tried at its turn: its backoff starts again, and it
 // goes behind the others. So the queue has the order that it has if all are tried. Only for entries
 // whose backoff cannot grow any more, under a QueueSortPlugin::IsByPriorityAndTime(). Belongs to
 // the queue.

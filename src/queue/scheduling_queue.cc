@@ -441,7 +441,7 @@ void SchedulingQueue::RecheckGates(absl::string_view uid) {
 void SchedulingQueue::Retry(Entry& entry, RetryBackoff backoff) {
   metrics_.SetCause("Retry");
   const bool always = backoff == RetryBackoff::kAlways;
-  if (entry.state == QueueState::kInFlight) {  // its failure says anew what it requires
+  if (entry.state == QueueState::kInFlight) {  // its failure says again what it requires
     entry.changed_in_flight = true;
     entry.backs_off_after |= always;
     return;

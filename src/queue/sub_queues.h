@@ -56,7 +56,7 @@ class SubQueues {
   void SetActiveAlone(bool active_alone) {
     if (lined_ != nullptr) lined_->SetActiveAlone(active_alone);
   }
-  // Whom a strict line has the entry wait behind, or null.
+  // The entry that it waits behind in a strict line, or null.
   const QueueEntry* BlockerOf(const QueueEntry& entry) const {
     return lined_ == nullptr ? nullptr : lined_->BlockerOf(entry);
   }

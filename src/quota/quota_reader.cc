@@ -129,7 +129,7 @@ class SpecReader {
     return std::move(spec_);
   }
 
-  // `parent` stays as it is written; Resolve() finds whom it means.
+  // `parent` stays as it is written; Resolve() finds the quota.
   QuotaSpec ReadElasticQuota() {
     const auto& quota = object_.As<api::ElasticQuota>();
     const auto& labels = quota.metadata().labels();

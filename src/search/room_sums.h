@@ -31,7 +31,7 @@ class RoomSums {
     struct TierSums {
       std::shared_ptr<const PlacementTier> tier;
       std::vector<int> placement_of;  // by row; -1: in none
-      bool overlaps = false;          // a row is in several: then the sums are made anew
+      bool overlaps = false;          // a row is in several: then the sums are made again
       std::vector<double> sums;
     };
     void Refresh(const NodeTable& nodes);

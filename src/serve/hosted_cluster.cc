@@ -76,7 +76,7 @@ absl::StatusOr<v1::Welcome> HostedCluster::Attach(const v1::Hello& hello,
     const v1::Position& position = hello.resume();
     if (!hello.has_resume()) {
     } else if (position.incarnation() != incarnation_) {
-      welcome.set_why_not("the cluster was forgotten, or the server started anew");
+      welcome.set_why_not("the cluster was forgotten, or the server started again");
     } else if (!resumable_) {
       welcome.set_why_not("not everything had been sent");
     } else if (position.revision() > log_.last()) {
@@ -335,7 +335,7 @@ void HostedCluster::Wait() {
     waiting_ = in_scheduler ? Waiting::kInScheduler : Waiting::kForRoom;
     while (!in_scheduler && !ending_ && batches_.empty() && !MaySchedule() &&
            clock_.Now() < until) {
-      // Whoever sets a time signals it.
+      // Setting a time signals it.
       room_.WaitFor(mutex_, std::min(until - clock_.Now(), kLongestPause));
       if (tell_at_read_again_) until = read_again_;
     }

@@ -119,7 +119,7 @@ class HostedCluster {
   absl::Time alone_since_ ABSL_GUARDED_BY(mutex_);
   // Changes on their way to the scheduler.
   std::deque<Batch> batches_ ABSL_GUARDED_BY(mutex_);
-  uint64_t era_ ABSL_GUARDED_BY(mutex_) = 0;  // grows when everything is sent anew
+  uint64_t era_ ABSL_GUARDED_BY(mutex_) = 0;  // grows when everything is sent again
   size_t pending_changes_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t accepted_ ABSL_GUARDED_BY(mutex_) = 0;  // sequence of the latest
   RateLimit rate_ ABSL_GUARDED_BY(mutex_);

@@ -155,7 +155,7 @@ void ServedCluster::Discard(const Identity& who, Events& events) {
   Append(WatchEvent::Type::kDeleted, std::move(last), events);
 }
 
-// A client that sends everything anew and does not know of a decision missed it.
+// A client that sends everything again and does not know of a decision missed it.
 Object ServedCluster::WithDecisions(Object pod, Stored& stored) {
   if (stored.binding != nullptr) {
     if (!NodeOf(*pod.packed()).empty()) {

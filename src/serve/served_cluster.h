@@ -36,7 +36,7 @@ class ServedCluster final : public Cluster {
 
   // --- The client's side ---
 
-  // Everything is sent anew, up to Sync().
+  // Everything is sent again, up to Sync().
   void BeginAnew();
   // In this order. What cannot be taken in is told to `refuse`.
   void Apply(std::vector<ClientChange> changes,

@@ -37,7 +37,7 @@ absl::Status Expect(bool holds, absl::string_view what) {
   return holds ? absl::OkStatus() : Broken(what);
 }
 
-// What is delivered, by who it is about.
+// What is delivered, by the object it is about.
 class Sink final : public WatchSink {
  public:
   void Deliver(std::vector<WatchEvent> events) override {

@@ -70,7 +70,7 @@ void ScenarioRun::ObserveAttempts() {
 }
 
 void ScenarioRun::Restart() {
-  Log("scheduler", "started anew");
+  Log("scheduler", "started again");
   CountPlugins();
   simulation_.Restart();
   ObserveAttempts();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ShortageWatch, which keeps sums, against IsShortBesideNominated(), which makes them anew each
+// ShortageWatch, which keeps sums, against IsShortBesideNominated(), which makes them again each
 // time: the same answer while pods go, come back and are nominated at random.
 
 #include "engine/group_shortage.h"

@@ -72,7 +72,7 @@ std::string Of(const QuotaAmounts& amounts, absl::string_view line) {
   return found.has_value() ? parsed->QuantityOf(*found).ToString() : "none";
 }
 
-// Each example and what it becomes. With BERTH_UPDATE_EXPECTED set it is written anew.
+// Each example and what it becomes. With BERTH_UPDATE_EXPECTED set it is written again.
 TEST(Import, ExamplesBecomeWhatIsExpected) {
   int examples = 0;
   for (const auto& entry : std::filesystem::directory_iterator("tests/import/examples")) {

@@ -38,7 +38,7 @@ TEST(GroupConditions, TheFirstThatVolcanosJobsWaitForComesAtOnce) {
   EXPECT_EQ(phase({.assigned = 1, .running = 1}), "Unknown");
   EXPECT_EQ(phase({.assigned = 2}), "Running");
   EXPECT_FALSE(group.status().has_running());
-  EXPECT_EQ(phase({}), "Inqueue") << "evicted: it begins anew";
+  EXPECT_EQ(phase({}), "Inqueue") << "evicted: it begins again";
   group.mutable_status()->set_phase("Completed");
   EXPECT_EQ(phase({.assigned = 2}), "Completed");
 }

@@ -206,7 +206,7 @@ TEST(ReflectorTest, FindsWhatWasDeletedWhileTheHistoryWasCompacted) {
   wire.UntilEnd();
   wire.server.faults().end = 0;
   wire.server.Delete("a");
-  wire.server.Delete("b");  // and created anew
+  wire.server.Delete("b");  // and created again
   wire.server.Set("b");
   wire.server.Set("c");
   wire.server.Compact();

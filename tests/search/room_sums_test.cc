@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums that are kept against sums made anew, over clusters that change.
+// Sums that are kept against sums made again, over clusters that change.
 #include "search/room_sums.h"
 
 #include <algorithm>

@@ -175,7 +175,7 @@ class History {
       return following_.table.InsertRow(row, &node);
     }
   }
-  // Some come and some go; sometimes as a table that is made anew, of which no reader knows how.
+  // Some come and some go; sometimes as a table that is made again, of which no reader knows how.
   void Reorder() {
     order_.clear();
     for (NodeInfo& node : nodes_) {

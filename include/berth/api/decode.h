@@ -23,7 +23,7 @@ namespace berth {
 //
 // kWarn: of fields that the API does not have there; those that no scheduler reads are known.
 // kWarnOfMistakes, for what an API server has stored: it knew every field, so one that is unknown
-// here is of a later version, or somebody's own. Only those are warned of whose name is near one of
+// here is of a later version, or an extension's. Only those are warned of whose name is near one of
 // the API's, or is that of a field of pods or containers.
 enum class UnknownFields : uint8_t { kIgnore, kWarnOfMistakes, kWarn, kReport };
 

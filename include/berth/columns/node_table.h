@@ -152,7 +152,7 @@ class NodeTable {
   // The same, as a move of rows: only nodes that came are read. A node that is another NodeInfo now
   // went and came; the former one must still live.
   void Rearrange(absl::Span<const NodeInfo* const> nodes);
-  // `node` becomes row `row`; who had it, and all behind, move up by one.
+  // `node` becomes row `row`; the node that had it, and all behind, move up by one.
   void InsertRow(NodeRow row, const NodeInfo* node);
   // The node of the first of `rows` goes. The nodes of the others, which rise, move to the row
   // before theirs in `rows`, and all behind the last one down by one.

@@ -46,7 +46,7 @@ class NodeValuesBase {
 };
 
 // A T for each node of a table. It belongs to the node, not to the row: it stays when rows are
-// numbered anew, until the node is deleted. Threads: the scheduling thread; reading may go on in
+// numbered again, until the node is deleted. Threads: the scheduling thread; reading may go on in
 // several between two calls of CatchUp().
 template <class T>
 class NodeValues : private NodeValuesBase {

@@ -9,7 +9,7 @@ namespace berth {
 
 // Implemented by a group plugin beside GroupPlugin. For a group that has no place, though enough is
 // free in pieces, the engine plans to move a few running pods to other nodes. It moves a pod by
-// evicting it: whoever made it makes it anew. All calls come from the scheduling thread.
+// evicting it: its controller makes it again. All calls come from the scheduling thread.
 class MovesPods {
  public:
   virtual ~MovesPods() = default;

@@ -33,7 +33,7 @@ class QueueOrder {
   virtual ~QueueOrder() = default;
 
   // Changes when LineOf(), Compare() or IsStrict() may have changed: then all entries are lined up
-  // anew.
+  // again.
   virtual uint64_t LinesVersion() = 0;
   // The line the pod waits in, from 0; for a group that of its first pending member.
   virtual int LineOf(const PodInfo& pod) = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nominated pods: who is to run where once room is made.
+// Nominated pods: which pod is to run where once room is made.
 #ifndef BERTH_HANDLE_NOMINATOR_H_
 #define BERTH_HANDLE_NOMINATOR_H_
 

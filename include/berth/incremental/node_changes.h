@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // NodeChangeSource: a plugin that keeps something of each node that neither the Node object nor the
-// node's pods say, such as who holds its devices, and says when that changed.
+// node's pods say, such as which claims hold its devices, and says when that changed.
 #ifndef BERTH_INCREMENTAL_NODE_CHANGES_H_
 #define BERTH_INCREMENTAL_NODE_CHANGES_H_
 

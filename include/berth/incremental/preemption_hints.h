@@ -19,8 +19,8 @@ class PreemptionHints {
  public:
   virtual ~PreemptionHints() = default;
 
-  // Whom SelectVictims() finds for `pod`. Nodes without such pods are not dry-run: it would say
-  // NoVictimsReason() of them, and no SetRetryAt().
+  // The victims that SelectVictims() finds for `pod`. Nodes without such pods are not dry-run: it
+  // would say NoVictimsReason() of them, and no SetRetryAt().
   enum class Victims : uint8_t {
     kAnyPod,            // nothing is known
     kLowerPriority,     // only pods of lower priority

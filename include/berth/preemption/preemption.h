@@ -97,7 +97,7 @@ class PreemptionRules {
   struct Nomination {
     const NodeInfo* node = nullptr;
     Code code = Code::kUnschedulableAndUnresolvable;
-    std::vector<VictimUnit> elsewhere;  // who holds what it could use there, as in a DryRun
+    std::vector<VictimUnit> elsewhere;  // holders of what it could use there, as in a DryRun
   };
   // Whether `pod` may preempt at all: Success, or Unschedulable with the reason.
   virtual Status PodEligibleToPreempt(const CycleState& state, const PodInfo& pod,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whom preemptors may evict, wherever it runs: what a search over several nodes asks the plugin
-// whose rules these are. PreemptionRules asks the same of one node.
+// Which pods preemptors may evict, wherever it runs: what a search over several nodes asks the
+// plugin whose rules these are. PreemptionRules asks the same of one node.
 #ifndef BERTH_PREEMPTION_VICTIM_RULES_H_
 #define BERTH_PREEMPTION_VICTIM_RULES_H_
 

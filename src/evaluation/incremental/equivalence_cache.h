@@ -151,7 +151,7 @@ class EquivalenceCache {
   std::list<Entry> entries_;  // the last one used first
   // Only one of two classes with one hash is kept.
   absl::flat_hash_map<size_t, typename std::list<Entry>::iterator> by_hash_;
-  // When classes came last, for whom first, and how often they come, by hash.
+  // When classes came last, for which pod first, and how often they come, by hash.
   struct Seen {
     uint64_t use, version;
     size_t pod_hash;

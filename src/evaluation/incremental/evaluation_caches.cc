@@ -59,7 +59,7 @@ ScoreCache* EvaluationCaches::Scores(int rows, bool add) {
   // So many changed rows take as long as a pod that is scored first.
   const uint64_t max_gap = 16 + static_cast<uint64_t>(rows) / 128;
   if (ScoreCache* const scores = scores_.Find(key_); scores != nullptr) {
-    // To make it anew costs as much as ten such pods.
+    // To make it again costs as much as ten such pods.
     if (scores_.gap() > 3 * max_gap) {
       scores_.Forget(key_);
       return nullptr;

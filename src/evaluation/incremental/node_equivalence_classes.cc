@@ -53,7 +53,7 @@ bool NodeEquivalenceClasses::Refresh(const ScoreCache& scores, const NodeTable& 
 
 // --- What changed --------------------------------------------------------------------------------
 
-// False if all rows are to be placed anew.
+// False if all rows are to be placed again.
 bool NodeEquivalenceClasses::CatchUp(const ScoreCache& scores, const NodeTable& nodes,
                                      const std::vector<DomainSum>& sums) {
   const auto place = [&](NodeRow row) { return Place(scores, row, sums); };

@@ -39,7 +39,7 @@ class ScoredRowHeap {
     absl::c_push_heap(heap_);
     if (heap_.size() > 2 * static_cast<size_t>(rows) + kFew) DropStale(is_now);
   }
-  // All anew: Clear(), Append() of each row, Sort().
+  // All again: Clear(), Append() of each row, Sort().
   void Clear() { heap_.clear(); }
   void Append(ScoredRow row) { heap_.push_back(row); }
   void Sort() { absl::c_make_heap(heap_); }

@@ -38,7 +38,7 @@ PluginMask SharedScores::Find(const EvaluationRequest& request, PluginMask node_
     totals.assign(rows, 0);
     return 0;
   }
-  if (!Refresh(request, *column)) {  // whoever asks each plugin will find out why
+  if (!Refresh(request, *column)) {  // evaluating plugin by plugin will tell why
     columns_.Forget(key);
     totals.assign(rows, 0);
     return 0;

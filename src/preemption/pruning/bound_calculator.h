@@ -23,7 +23,7 @@
 
 namespace berth {
 
-// For whom room is to be made, and who may go.
+// The pod that room is made for, and the pods that may go.
 struct PreemptorClass {
   std::optional<ResourceNeed> room;  // what the pod needs, if that is known
   int64_t priority = 0;

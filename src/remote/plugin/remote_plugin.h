@@ -37,7 +37,7 @@ namespace berth {
 
 // The process is asked about all nodes in one call, at the first of PreFilter, Filter and Score.
 // Its answer is cached: for the pod's cycle, or, if the plugin signs pods, for all pods of that
-// signature; of the nodes that were told anew since, it is asked again. So the per-node calls of
+// signature; of the nodes that were told again since, it is asked again. So the per-node calls of
 // the framework, such as the confirmation of the chosen node, cost no call to the process.
 class RemotePlugin : public Plugin,
                      public PointChoice,

@@ -63,7 +63,7 @@ TEST(PluginLibraryTest, OneOfAnotherBerthIsRefused) {
   EXPECT_THAT(
       Refusal(OF_ANOTHER_BERTH),
       AllOf(HasSubstr("was built for berth 0.0.9 (g++ 11, libstdc++ 1), and this is berth "),
-            HasSubstr("headers "), HasSubstr("; build it anew")));
+            HasSubstr("headers "), HasSubstr("; build it again")));
 }
 
 TEST(PluginLibraryTest, WhatIsNoLibraryIsRefused) {

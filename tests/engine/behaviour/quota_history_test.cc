@@ -89,7 +89,7 @@ class History {
       ASSERT_TRUE(states.insert(State()).second) << "a state comes again: " << log_;
       ASSERT_LT(round, 25) << "they evict each other: " << log_;
       for (const std::string& name : hit) {
-        // What is left of it ends, and it starts anew.
+        // What is left of it ends, and it starts again.
         const auto job = jobs_.find(name);
         if (job == jobs_.end()) continue;
         const Job again = job->second;
@@ -103,7 +103,7 @@ class History {
     }
     Check();
   }
-  // What runs where; a job that started anew is the same.
+  // What runs where; a job that started again is the same.
   std::string State() {
     std::set<std::string> running;
     for (const Object& object : simulation_->cluster().List(Kind::kPod)) {
@@ -134,7 +134,7 @@ class History {
         simulation_->cluster().Delete(Kind::kPod, pod.key());
       }
     }
-    // Controllers: jobs that lost pods start anew.
+    // Controllers: jobs that lost pods start again.
     const auto running = Running();
     for (const auto& [job_name, job] : std::map<std::string, Job>(jobs_)) {
       int there = 0;
@@ -262,7 +262,7 @@ class History {
   std::unique_ptr<Simulation> simulation_;
   std::set<int> nodes_;
   std::map<std::string, Job> jobs_;
-  std::map<std::string, std::string> first_name_;  // by name: of a job that starts anew, its first
+  std::map<std::string, std::string> first_name_;  // by name: of a job that starts again, its first
   int submitted_ = 0;
   size_t seen_ = 0;  // evictions
   std::string log_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random histories of gangs with priorities and racks, while nodes are lost and come back and pods
-// are deleted; controllers make anew whatever goes. No state comes twice unless something happens
+// are deleted; controllers make again whatever goes. No state comes twice unless something happens
 // from outside, and at rest no gang runs in part, none is torn out of its rack or its slices, and
 // none waits that has a place, unless that is reserved. In some, pods are moved for gangs, and
 // gangs that have waited get reservations. BERTH_SEED=N repeats one.

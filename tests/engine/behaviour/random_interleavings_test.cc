@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Another scheduler that is faster, at random: whenever something of ours is placed and not bound
 // yet, its pods may appear on the nodes, or our binding may meet a conflict. No node is ever
-// overcommitted, no group is bound in part, and what was in the way is placed anew. BERTH_SEED=N
+// overcommitted, no group is bound in part, and what was in the way is placed again. BERTH_SEED=N
 // repeats one history.
 #include <cstdlib>
 #include <string>

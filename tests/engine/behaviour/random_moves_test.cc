@@ -122,7 +122,7 @@ profiles:
     if (absl::StrContains(why, "does not help")) {
       ASSERT_GT(fewest, kMostMoves);
     }
-    // Their controllers make them anew, the last one first.
+    // Their controllers make them again, the last one first.
     for (size_t i = evicted.size(); i-- > 0;) {
       int p = 0;
       ASSERT_TRUE(absl::SimpleAtoi(evicted[i].substr(sizeof("default/r") - 1), &p));

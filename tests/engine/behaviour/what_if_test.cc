@@ -118,7 +118,7 @@ TEST(WhatIf, TheAnswerChangesNothingAndIsWhatHappens) {
     const std::string first = Ask(*ask());
     EXPECT_EQ(Ask(*ask()), first);
     // A pod is asked about first. (After a gang, ties among victims within a ClusterQuota may go
-    // the other way: QuotaBook charges anew who was taken off for a trial.)
+    // the other way: QuotaBook charges again who was taken off for a trial.)
     const auto asked = ask();
     (void)asked->Explain(asked->pending().front());
     EXPECT_EQ(Ask(*asked), first);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of pods that leave and come, kept over changes, against sums made anew.
+// Sums of pods that leave and come, kept over changes, against sums made again.
 #include "plugins/capacity_scheduling/expected_pods.h"
 
 #include <algorithm>
@@ -65,8 +65,8 @@ TEST(ExpectedPods, AreThoseOfARecountAfterAnyChange) {
       }
       if (below(3) == 0) continue;
       expected.Refresh(table, nominator);
-      ExpectedPods anew;
-      anew.Refresh(table, nominator);
+      ExpectedPods again;
+      again.Refresh(table, nominator);
       for (NodeRow row = 0; row < table.size(); ++row) {
         const ExpectedPods::OnRow& kept = expected.at(row);
         ResourceVector more;
@@ -81,8 +81,8 @@ TEST(ExpectedPods, AreThoseOfARecountAfterAnyChange) {
         }
         ASSERT_EQ(kept.more, more);
         ASSERT_EQ(kept.leaving_pods, pods);
-        ASSERT_EQ(kept.coming_pods, anew.at(row).coming_pods);
-        ASSERT_EQ(kept.lowest_priority, anew.at(row).lowest_priority);
+        ASSERT_EQ(kept.coming_pods, again.at(row).coming_pods);
+        ASSERT_EQ(kept.lowest_priority, again.at(row).lowest_priority);
         ASSERT_EQ(kept.coming_pods,
                   static_cast<int>(nominator.NominatedPods(table.node(row).name()).size()));
         leaving += pods;

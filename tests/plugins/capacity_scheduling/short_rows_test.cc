@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of rows that are kept over changes, against sums made anew.
+// Sums of rows that are kept over changes, against sums made again.
 #include "plugins/capacity_scheduling/short_rows.h"
 
 #include <memory>

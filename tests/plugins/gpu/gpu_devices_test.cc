@@ -175,7 +175,7 @@ void CheckCards(const Notes& notes) {
 }
 
 // Pods and nodes come and go, bindings fail, cards fall sick and recover, and the scheduler starts
-// anew: no card above what it has, the card that was reserved is the card that is recorded,
+// again: no card above what it has, the card that was reserved is the card that is recorded,
 // and the inventory is the sum of the records.
 TEST(GpuDevicesTest, CardsAreNeverGivenTwice) {
   for (int seed = 1; seed <= 6; ++seed) {

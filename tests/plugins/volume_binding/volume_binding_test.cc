@@ -353,7 +353,7 @@ TEST(VolumeBindingTest, PreBindEndsAfterTheTimeout) {
   EXPECT_TRUE(bound.Poll().ok()) << "late is better than never";
 }
 
-// A watch that begins anew delivers objects again that are the same.
+// A watch that begins again delivers objects again that are the same.
 TEST(VolumeBindingTest, AnAssumptionOutlivesTheSameVersion) {
   const std::string volume =
       "{apiVersion: v1, kind: PersistentVolume, metadata: {name: v, resourceVersion: '7'}, status: "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What VolumeBinding keeps of volumes and capacities, held against what it reads anew.
+// What VolumeBinding keeps of volumes and capacities, held against what it reads again.
 #include "plugins/volume_binding/volumes_by_class.h"
 
 #include <algorithm>
@@ -88,7 +88,7 @@ class RandomStorage {
   void Check() {
     assumed_.Prune(objects_);
     for (int i = 0; i < kClaims; ++i) {
-      KnownVolumes read;  // anew
+      KnownVolumes read;  // again
       PodVolumes kept, plain;
       ASSERT_TRUE(FindPodVolumes(*PodOf(i), objects_, assumed_, known_, kept).ok());
       ASSERT_TRUE(FindPodVolumes(*PodOf(i), objects_, assumed_, read, plain).ok());

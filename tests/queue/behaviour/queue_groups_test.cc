@@ -76,7 +76,7 @@ TEST_F(QueueTest, TheLeadStaysWhileTheGroupIsQueued) {
   FailWithError();
   clock_.Advance(absl::Minutes(1));
   queue().Tick(clock_.Now());
-  EXPECT_EQ(Pop(), "b") << "chosen anew when it is put back";
+  EXPECT_EQ(Pop(), "b") << "chosen again when it is put back";
 }
 
 TEST_F(QueueTest, WhenTheLeadGoesAnotherMemberTakesItsPlace) {

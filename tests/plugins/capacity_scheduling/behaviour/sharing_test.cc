@@ -292,7 +292,7 @@ class RandomHistory {
     }
   }
 
-  // The sums that the plugin keeps, added up anew.
+  // The sums that the plugin keeps, added up again.
   void ExpectExactBooks() {
     CycleState state;
     PreFilterResult narrowed;
