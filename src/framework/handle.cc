@@ -14,7 +14,7 @@ absl::StatusOr<Object> Handle::Create(const Object& object) {
       absl::StrCat("new ", Plural(object.kind()), " cannot be made here"));
 }
 
-void Handle::DeleteSoon(ObjectEdit) {}
+void Handle::DeleteSoon(ObjectEdit) {}  // NOLINT(performance-unnecessary-value-param): overriders keep it
 
 absl::Status Handle::PatchPodStatus(const PodStatusPatch&) {
   return absl::UnimplementedError("statuses of pods cannot be written here");

@@ -299,7 +299,7 @@ class KueueImporter {
   // The word, or empty: what is none of these is an error.
   std::string OneOf(Value map, absl::string_view field,
                     std::initializer_list<absl::string_view> words, const ImportedQuota& quota) {
-    const std::string text = TextOf(map.Find(field));
+    std::string text = TextOf(map.Find(field));
     if (text.empty() || absl::c_linear_search(words, text)) return text;
     problems().AddError(
         map.Find(field).where(), quota.from,
