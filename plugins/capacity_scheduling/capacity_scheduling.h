@@ -36,10 +36,9 @@
 #include "plugins/capacity_scheduling/quota_warnings.h"
 #include "plugins/capacity_scheduling/refused_by_share.h"
 #include "plugins/capacity_scheduling/short_rows.h"
+#include "plugins/capacity_scheduling/tree_admission.h"
 
 namespace berth {
-
-class QuotaTrial;
 
 // As scheduler-plugins capacityscheduling; see docs/parity.md for what is different.
 class CapacityScheduling final : public Plugin,
@@ -65,10 +64,10 @@ class CapacityScheduling final : public Plugin,
         nominated_(ledger_),
         rules_(ledger_),
         book_(handle),
-        rules_without_quota_(handle, book_),
         preemption_(handle),
         status_(handle, book_, kName),
         refused_by_share_(handle, book_, kName),
+        tree_({handle, book_, preemption_, refused_by_share_, expected_, short_rows_}),
         warnings_(handle, status_, kName) {
     ledger_.CountDevicesIn(handle);
   }
@@ -131,7 +130,9 @@ class CapacityScheduling final : public Plugin,
 
   // In a tree of quotas (docs/quota.md), for plans over several nodes.
   Status BeginTrial(const CycleState& state, absl::Span<const PodInfo* const> preemptors,
-                    std::unique_ptr<VictimTrial>& trial) override;
+                    std::unique_ptr<VictimTrial>& trial) override {
+    return tree_.BeginTrial(state, preemptors, trial);
+  }
 
   // In a tree: `order` and `queueing`. Without one all entries wait in one line.
   uint64_t LinesVersion() override {
@@ -156,61 +157,25 @@ class CapacityScheduling final : public Plugin,
                       WaitingFor& waiting) const override;
 
  private:
-  // Pods of no quota evict pods of lower priority that have none either.
-  class RulesWithoutQuota final : public PriorityPreemptionRules {
-   public:
-    RulesWithoutQuota(Handle& handle, const QuotaBook& book)
-        : PriorityPreemptionRules(handle, kPercentage, kAbsolute), book_(book) {}
-    // Nor does a pod with them that has one.
-    const VictimUnit* FindForbidden(const CycleState& state, const PodInfo& pod,
-                                    absl::Span<const VictimUnit> units) const override;
-
-   protected:
-    absl::StatusOr<bool> MayEvict(const NodeInfo&, const PodInfo& victim, const PodInfo&) override {
-      return !book_.QuotaOf(victim).has_value();
-    }
-
-   private:
-    static constexpr int64_t kPercentage = 100, kAbsolute = 100;
-    const QuotaBook& book_;
-  };
-
   void AddNominatedPods(const PodInfo& pod, const Quota& quota, QuotaState& state);
   Status PlanOverNodes(const CycleState& state, const QuotaState& quota_state, const PodInfo& pod,
                        const NodeStatuses& statuses, Status not_on_one, PostFilterResult& result);
-  Status PreFilterInTree(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
-                         PreFilterResult& result);
-  // The nodes that a pod may run on as far as its selectors say, by whether it would be charged a
-  // line of some nodes there that has no room; and these lines. Empty if no such line is short.
-  struct NodesByLines {
-    std::vector<QuotaTree::Shortage> short_lines;
-    std::vector<NodeRow> with_room, without_room;
-  };
-  NodesByLines SplitByLines(const PodInfo& pod, QuotaId quota, const NodeTable& nodes) const;
-  Status NarrowByLines(const PodInfo& pod, QuotaId quota, const NodeTable& nodes,
-                       PreFilterResult& result, std::vector<NodeRow>& without_room);
-  Status PostFilterInTree(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
-                          PostFilterResult& result);
-  Status PlanInTree(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
-                    QuotaTrial& trial, PostFilterResult& result);
   // A pod may be seen on its node before its claims are: it is charged for these when they are
   // there.
   void NoteMissingClaims(const PodInfo& pod, const NodeInfo& node);
   void ChargeMissedClaims();
-  std::vector<QuotaFigure> ReportTree() const;
-  void ExplainInTree(const PodInfo& pod, WaitingFor& waiting) const;
 
   Handle& handle_;
   QuotaLedger ledger_;
   NominatedUsage nominated_;
   QuotaRules rules_;
   mutable QuotaBook book_;  // what-if changes are taken back
-  RulesWithoutQuota rules_without_quota_;
   Preemption preemption_;
   QuotaStatus status_;
   RefusedByShare refused_by_share_;
   ExpectedPods expected_;
   ShortRows short_rows_;
+  TreeAdmission tree_;
   QuotaWarnings warnings_;
   IdentityMap<Symbol, ByUid> missing_claims_;  // nodes of pods
   uint64_t claims_version_ = 0;

@@ -15,6 +15,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "berth/framework/placement.h"
 #include "plugins/capacity_scheduling/spent_budgets.h"
 #include "plugins/capacity_scheduling/victim_units.h"
 
@@ -621,6 +622,12 @@ class Planner {
 };
 
 }  // namespace
+
+void KeepInPlacement(const CycleState& state, std::vector<NodeRow>& rows) {
+  const NodePlacement* const placement = state.placement();
+  if (placement == nullptr) return;
+  std::erase_if(rows, [&](NodeRow row) { return !absl::c_binary_search(placement->rows, row); });
+}
 
 // Who goes first may leave a quota too little for others to go. So budgets keep nobody from a plan
 // that the listed order has.

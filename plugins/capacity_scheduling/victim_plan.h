@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who goes so that one pod can run, over all nodes at once.
+// Which pods to evict so that one pod can run, over all nodes at once.
 #ifndef BERTH_PLUGINS_CAPACITY_SCHEDULING_VICTIM_PLAN_H_
 #define BERTH_PLUGINS_CAPACITY_SCHEDULING_VICTIM_PLAN_H_
 
@@ -31,6 +31,9 @@ struct VictimQuery {
   VictimTrial& trial;
   VictimList& units;
 };
+
+// Leaves out nodes on which the pod's group may not be: evictions there would be in vain.
+void KeepInPlacement(const CycleState& state, std::vector<NodeRow>& rows);
 
 // Finds the node for the pod and the units to evict, on it and elsewhere: on it so that the pod
 // fits, elsewhere so that the quotas have room. The node costs the fewest violated budgets, then

@@ -122,7 +122,7 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
       state.full_evaluation() || !query.scores.empty() || AnyExtenderInterested(handle_, pod);
   CandidateSearch& search =
       needs_full_search ? static_cast<CandidateSearch&>(parts_->full) : parts_->pruned;
-  const Status yielded = Status::Unschedulable("the search for victims has yielded");
+  Status yielded = Status::Unschedulable("the search for victims has yielded");
   DryRuns& dry_runs = parts_->dry_runs;
   dry_runs.Begin(query);
   std::optional<SearchResult> found = search.Find(query);

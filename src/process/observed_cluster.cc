@@ -87,7 +87,7 @@ absl::Status ObservedCluster::Edit(const ObjectEdit& edit) {
 absl::StatusOr<Object> ObservedCluster::Create(const Object& object) {
   const std::string name = object.ToString();
   absl::StatusOr<Object> created = absl::UnknownError("");
-  const absl::Status status = Try(
+  absl::Status status = Try(
       [&] {
         created = cluster_.Create(object);
         return created.status();

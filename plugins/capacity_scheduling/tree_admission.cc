@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of tree_admission.h.
+#include "plugins/capacity_scheduling/tree_admission.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "berth/framework/placement.h"
+#include "plugins/capacity_scheduling/quota_trial.h"
+#include "plugins/capacity_scheduling/tree_report.h"
+#include "plugins/capacity_scheduling/tree_victims.h"
+#include "plugins/capacity_scheduling/victim_plan.h"
+
+namespace berth {
+namespace {
+
+// What one attempt in a tree of quotas keeps.
+struct TreeState final : StateData {
+  std::optional<QuotaId> quota;
+  // Nodes that the pod may run on, but that a line of them has no room: until somebody gives it
+  // back. Null: none, or nothing else is left.
+  std::shared_ptr<const std::vector<NodeRow>> without_room;
+  std::unique_ptr<StateData> Clone() const override { return std::make_unique<TreeState>(*this); }
+};
+constexpr StateKey<TreeState> kTreeState{"CapacityScheduling/tree"};
+
+}  // namespace
+
+const VictimUnit* TreeAdmission::RulesWithoutQuota::FindForbidden(
+    const CycleState&, const PodInfo& pod, absl::Span<const VictimUnit> units) const {
+  const auto forbidden = absl::c_find_if(units, [&](const VictimUnit& unit) {
+    return absl::c_any_of(unit.pods, [&](const auto& member) {
+      return member->priority() >= pod.priority() || book_.QuotaOf(*member).has_value();
+    });
+  });
+  return forbidden == units.end() ? nullptr : &*forbidden;
+}
+
+bool TreeAdmission::Saw(const CycleState& state) { return state.Find(kTreeState) != nullptr; }
+
+Status TreeAdmission::PreFilter(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
+                                PreFilterResult& result) {
+  auto owned_state = std::make_unique<TreeState>();
+  TreeState& tree_state = *owned_state;
+  state.Write(kTreeState, std::move(owned_state));
+  const std::optional<QuotaId> quota = tree_state.quota = book_.QuotaOf(pod);
+  if (!quota.has_value()) return Status::Success();
+  book_.OnPending(pod);  // it may have waited before there was a tree
+  if (!state.for_explanation()) refused_by_share_.Remove(*pod.identity());
+  const QuotaBook::WithoutNomination without_nomination(book_, pod);
+  const QuotaTree& tree = book_.tree();
+  const LineAmounts charge = book_.ChargeOf(pod, nullptr);
+  if (const auto shortage = tree.FindShortage(*quota, charge)) {
+    // Who borrows changes often: conditions of pods do not follow that.
+    return Status::Unschedulable(state.for_explanation() ? DescribeInFull(tree, *shortage)
+                                                         : tree.ToString(*shortage));
+  }
+  if (const auto beyond = book_.BeyondMin(pod, *quota, charge)) {
+    return Status::Unschedulable(book_.ToString(*beyond));
+  }
+  std::vector<NodeRow> without_room;
+  Status narrowed = NarrowByLines(pod, *quota, nodes, result, without_room);
+  if (result.node_names.has_value()) {
+    tree_state.without_room = std::make_shared<std::vector<NodeRow>>(std::move(without_room));
+  }
+  return narrowed;
+}
+
+// Looks only at nodes that the pod's own selectors allow: of a model that no node is of it is not
+// held back by quotas.
+TreeAdmission::NodesByLines TreeAdmission::SplitByLines(const PodInfo& pod, QuotaId quota,
+                                                        const NodeTable& nodes) const {
+  const QuotaTree& tree = book_.tree();
+  const PodAmounts& amounts = book_.RequestOf(pod);
+  std::vector<QuotaTree::Shortage> found;
+  for (int line = 0; line < static_cast<int>(tree.lines().size()); ++line) {
+    if (!tree.lines()[line].of_some_nodes()) continue;
+    const int64_t amount = amounts.Of(tree.lines()[line]);
+    if (amount == 0) continue;
+    if (const auto shortage = tree.FindShortage(quota, {{line, amount}}))
+      found.push_back(*shortage);
+  }
+  NodesByLines split;
+  if (found.empty()) return split;
+  std::vector<bool> concerns(found.size(), false);
+  for (NodeRow row = 0; row < nodes.size(); ++row) {
+    const NodeInfo& node = nodes.node(row);
+    if (!pod.required_node_affinity().Matches(node.labels(), node.name())) continue;
+    const LabelSet& labels = book_.LabelsOf(node);
+    bool is_covered = false;
+    for (size_t i = 0; i < found.size(); ++i) {
+      if (!tree.lines()[found[i].line].Covers(labels)) continue;
+      concerns[i] = is_covered = true;
+    }
+    (is_covered ? split.without_room : split.with_room).push_back(row);
+  }
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (concerns[i]) split.short_lines.push_back(found[i]);
+  }
+  return split;
+}
+
+// Leaves out nodes on which the pod would be charged a line that has no room; those that it may run
+// on otherwise are `without_room`.
+Status TreeAdmission::NarrowByLines(const PodInfo& pod, QuotaId quota, const NodeTable& nodes,
+                                    PreFilterResult& result, std::vector<NodeRow>& without_room) {
+  const QuotaTree& tree = book_.tree();
+  NodesByLines split = SplitByLines(pod, quota, nodes);
+  if (split.short_lines.empty()) return Status::Success();
+  without_room = std::move(split.without_room);
+  if (split.with_room.empty()) {
+    return Status::Unschedulable(
+        absl::StrJoin(split.short_lines, "; ",
+                      [&](std::string* to, const auto& of) { to->append(tree.ToString(of)); }));
+  }
+  result.node_names.emplace();
+  for (const NodeRow row : split.with_room) result.node_names->insert(nodes.node(row).name());
+  return Status::Success();
+}
+
+Status TreeAdmission::BeginTrial(const CycleState& state,
+                                 absl::Span<const PodInfo* const> preemptors,
+                                 std::unique_ptr<VictimTrial>& trial) {
+  const TreeState* const tree_state = state.Find(kTreeState);
+  if (tree_state == nullptr || !tree_state->quota.has_value()) {
+    return Status::Unschedulable("not eligible: the pod is of no quota in a tree");
+  }
+  if (preemptors.front()->preemption_policy() == PreemptionPolicy::kNever) {
+    return Status::Unschedulable("not eligible due to preemptionPolicy=Never.");
+  }
+  trial = std::make_unique<QuotaTrial>(book_, handle_, *tree_state->quota, preemptors);
+  return Status::Success();
+}
+
+Status TreeAdmission::PostFilter(CycleState& state, const PodInfo& pod,
+                                 const NodeStatuses& statuses, PostFilterResult& result) {
+  const std::optional<QuotaId> quota = state.Find(kTreeState)->quota;
+  if (!quota.has_value()) {
+    return preemption_.Run(rules_without_quota_, state, pod, statuses, result);
+  }
+  if (pod.preemption_policy() == PreemptionPolicy::kNever) {
+    return Status::Unschedulable("not eligible due to preemptionPolicy=Never.");
+  }
+  const QuotaBook::WithoutNomination without_nomination(book_, pod);
+  std::vector<const PodInfo*> preemptors = {&pod};
+  if (const PlacedTogether* const together = state.Find(kPlacedTogether)) {
+    for (const PodInfo* const sibling : together->pods) {
+      if (sibling != &pod) preemptors.push_back(sibling);
+    }
+  }
+  RefusedByShare::Requests requests;
+  bool may_reclaim = false;
+  Status planned;
+  {
+    QuotaTrial trial(book_, handle_, *quota, preemptors);
+    planned = Plan(state, pod, statuses, trial, result);
+    if (planned.ok() || state.for_explanation()) return planned;
+    requests = trial.RequestsByNode();
+    may_reclaim = trial.MayReclaim();
+  }
+  refused_by_share_.Add(pod, *quota, std::move(requests), may_reclaim);
+  return planned;
+}
+
+Status TreeAdmission::Plan(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
+                           QuotaTrial& trial, PostFilterResult& result) {
+  const TreeState& tree_state = *state.Find(kTreeState);
+  std::unique_ptr<VictimList> units;
+  if (state.full_evaluation()) {
+    units = std::make_unique<AllVictims>(handle_.nodes(), trial.Units());
+  } else {
+    units = std::make_unique<TreeVictims>(book_, handle_, trial.VictimQuotas());
+  }
+  std::vector<NodeRow> rows = statuses.RowsWith(Code::kUnschedulable);
+  if (tree_state.without_room != nullptr) {
+    std::vector<NodeRow> all;
+    absl::c_set_union(rows, *tree_state.without_room, std::back_inserter(all));
+    rows = std::move(all);
+  }
+  KeepInPlacement(state, rows);
+  expected_.Refresh(handle_.nodes(), handle_.nominator());
+  return PlanVictims({handle_, state, pod, std::move(rows), preemption_.budgets(), book_, expected_,
+                      short_rows_, trial, *units},
+                     result);
+}
+
+void TreeAdmission::ExplainWaiting(const PodInfo& pod, WaitingFor& waiting) const {
+  waiting.reason = WaitingReason::kWaitingForQuota;
+  const std::optional<QuotaId> quota = book_.QuotaOf(pod);
+  if (!quota.has_value()) return;
+  const QuotaTree& tree = book_.tree();
+  const QuotaBook::WithoutNomination without_nomination(book_, pod);
+  const LineAmounts charge = book_.ChargeOf(pod, nullptr);
+  auto shortage = tree.FindShortage(*quota, charge);
+  bool is_beyond_min = false;
+  if (!shortage.has_value()) {
+    shortage = book_.BeyondMin(pod, *quota, charge);
+    is_beyond_min = shortage.has_value();
+  }
+  if (!shortage.has_value()) {
+    const NodesByLines split = SplitByLines(pod, *quota, handle_.nodes());
+    if (!split.short_lines.empty()) shortage = split.short_lines.front();
+  }
+  if (!shortage.has_value()) return;
+  DescribeShortage(tree, *shortage, is_beyond_min, waiting);
+}
+
+}  // namespace berth
