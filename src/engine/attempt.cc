@@ -19,12 +19,12 @@ WaitingPtr WhyGroup(const AttemptRequest& request, const AttemptResult& result) 
   if (cause.waiting->reason == WaitingReason::kTopology && cause.waiting->members_needed > 0) {
     return cause.waiting;  // it speaks of the group already
   }
+  const absl::string_view resource = cause.waiting->resource;
+  const bool counts_pods = resource.empty() || resource == kPodsResource;
+  const ResourceId id = counts_pods ? ResourceId() : ResourceIdOf(resource);
   std::vector<int64_t> requests;
   for (const auto& pod : request.pods) {
-    const absl::string_view resource = cause.waiting->resource;
-    requests.push_back(resource.empty() || resource == kPodsResource
-                           ? 1
-                           : pod->requests().Get(ResourceIdOf(resource)));
+    requests.push_back(counts_pods ? 1 : pod->requests().Get(id));
   }
   std::sort(requests.begin(), requests.end());
   requests.resize(std::min<size_t>(requests.size(), request.minimum));
@@ -164,12 +164,14 @@ void FailEveryMember(const AttemptRequest& request, const GroupMembers& group,
   }
   absl::flat_hash_map<const PodInfo*, size_t> known;
   for (size_t i = 0; i < result.failed.size(); ++i) known.emplace(result.failed[i].pod.get(), i);
+  result.failed.reserve(result.failed.size() + request.pods.size());
+  const std::string message = why.message();
   for (const auto& pod : request.pods) {
     const auto failed = known.find(pod.get());
     PodFailure& told = failed != known.end() ? result.failed[failed->second]
                                              : result.failed.emplace_back(PodFailure{pod});
     told.status = why;
-    told.message = why.message();
+    told.message = message;
     told.waiting = waiting;
   }
 }
@@ -180,6 +182,7 @@ Rejection DescribeRejection(const AttemptRequest& request, const AttemptResult& 
   const auto add = [](std::vector<Symbol>& to, Symbol plugin) {
     if (std::find(to.begin(), to.end(), plugin) == to.end()) to.push_back(plugin);
   };
+  rejection.pods.reserve(result.failed.size());
   for (const PodFailure& failure : result.failed) {
     for (const Symbol plugin : failure.rejecting_plugins) {
       add(failure.status.code() == Code::kPending ? rejection.pending_plugins
