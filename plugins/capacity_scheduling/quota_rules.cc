@@ -207,10 +207,10 @@ PreemptionHints::Victims QuotaRules::PossibleVictims(const CycleState& state,
   const QuotaState* quota_state = state.Find(kQuotaState);
   if (quota_state == nullptr) return Victims::kAnyPod;
   if (ScopeOf(*quota_state, pod) != Scope::kReclaim) return Victims::kLowerPriority;
-  const bool somebody_goes = absl::c_any_of(ledger_.namespaces(), [&](Symbol name) {
+  const bool some_borrow = absl::c_any_of(ledger_.namespaces(), [&](Symbol name) {
     return name != pod.namespace_name() && OverMin(ledger_, *quota_state, *ledger_.Find(name));
   });
-  return somebody_goes ? Victims::kAnyPod : Victims::kNone;
+  return some_borrow ? Victims::kAnyPod : Victims::kNone;
 }
 
 std::optional<std::vector<NodeRow>> QuotaRules::RowsWithVictims(const CycleState& state,

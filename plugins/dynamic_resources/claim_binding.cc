@@ -70,7 +70,7 @@ absl::Status ClaimBinding::WriteSpecial(ClaimsState& data, const PodInfo& pod,
   devices_->NoteCreated(claims.claims[position].object.uid(), *created);
   data.created = *created;
   std::optional<ClaimWrite> write;
-  const absl::Status written = WriteReservation(*created, pod, allocation, now, handle_, write);
+  absl::Status written = WriteReservation(*created, pod, allocation, now, handle_, write);
   if (write.has_value()) devices_->NoteWritten(pod.uid(), created->uid(), *std::move(write));
   if (!written.ok()) return written;
   return WriteSpecialClaim(pod, *created, *reserved.mappings, handle_);

@@ -194,7 +194,7 @@ absl::Status WriteSpecialClaim(const PodInfo& pod, const Object& claim,
                                Handle& handle) {
   auto status = std::make_shared<api::PodExtendedResourceClaimStatus>(mappings);
   status->set_resource_claim_name(std::string(claim.name()));
-  const absl::Status written =
+  absl::Status written =
       handle.PatchPodStatus({.pod = pod.identity(), .extended_resource_claim = std::move(status)});
   if (written.ok()) return written;
   return absl::Status(

@@ -206,8 +206,7 @@ Status GpuDevices::Reserve(CycleState& state, const PodInfo& pod, absl::string_v
   if (gpu_pod.request.cards == 0) return Status::Success();
   const NodeTable& nodes = handle_.nodes();
   inventory_->Sync(nodes, handle_);
-  const std::optional<Symbol> name = Symbol::Find(node_name);
-  const NodeRow row = name.has_value() ? nodes.FindRow(*name) : -1;
+  const NodeRow row = nodes.FindRow(node_name);
   if (row < 0) return Status::Error(absl::StrCat("node ", node_name, " is gone"));
   // The node counts the pod already; what was scored is the node before.
   const NodeInfo& node = nodes.node(row);

@@ -179,7 +179,7 @@ void VolumeBinding::AddInputs(const CycleState& state, const PodInfo&, FilterInp
 Status VolumeBinding::Reserve(CycleState& state, const PodInfo& pod, absl::string_view node_name) {
   if (!HasToBind(state)) return Status::Success();
   BindingState& data = *state.FindMutable(kState);
-  const NodeRow row = handle_.nodes().FindRow(Symbol::Intern(node_name));
+  const NodeRow row = handle_.nodes().FindRow(node_name);
   if (row < 0) return Status::Error(absl::StrCat("node \"", node_name, "\" not found"));
   const NodeInfo& node = handle_.nodes().node(row);
   VolumeChoice choice;

@@ -113,7 +113,7 @@ void VolumeWrites::PollWhenTheyChange(CycleState& state) const {
 
 absl::StatusOr<bool> VolumeWrites::AreBound(absl::string_view node_name,
                                             const Handle& handle) const {
-  const NodeRow row = handle.nodes().FindRow(Symbol::Intern(node_name));
+  const NodeRow row = handle.nodes().FindRow(node_name);
   if (row < 0) {
     return absl::NotFoundError(
         absl::StrCat("failed to get node \"", node_name, "\": node \"", node_name, "\" not found"));

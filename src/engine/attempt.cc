@@ -62,12 +62,30 @@ bool IsWhole(const GroupPlugin& plugin, const GroupSpec& spec, const GroupMember
   return quorum.IsReachedBy(std::vector<int>(quorum.counts(), 0));
 }
 
-std::vector<int> AttemptRequest::CountByPart(const Binder::Members& placed) const {
+// The part of each of `placed`.
+std::vector<int> AttemptRequest::PartsOf(const Binder::Members& placed) const {
   absl::flat_hash_map<const PodInfo*, int> part_of;
   for (size_t i = 0; i < pods.size(); ++i) part_of.emplace(pods[i].get(), PartOf(i));
+  std::vector<int> parts_of;
+  parts_of.reserve(placed.size());
+  for (const Binder::Member& member : placed) {
+    parts_of.push_back(part_of[member.placement.pod.get()]);
+  }
+  return parts_of;
+}
+
+std::vector<int> AttemptRequest::CountByPart(const Binder::Members& placed) const {
   std::vector<int> counts(quorum.counts(), 0);
-  for (const Binder::Member& member : placed) ++counts[part_of[member.placement.pod.get()]];
+  for (const int part : PartsOf(placed)) ++counts[part];
   return counts;
+}
+
+std::vector<bool> AttemptRequest::FindStartingParts(const Binder::Members& placed) const {
+  const std::vector<bool> starts = quorum.PartsThatStart(CountByPart(placed));
+  std::vector<bool> found;
+  found.reserve(placed.size());
+  for (const int part : PartsOf(placed)) found.push_back(starts[part]);
+  return found;
 }
 
 // By priority, then as they came: as they would be tried one by one.
@@ -110,10 +128,19 @@ PodFailure& FailureOf(const std::shared_ptr<const PodInfo>& pod, absl::string_vi
   return result.failed.emplace_back(std::move(failure));
 }
 
+void NominatePods(std::vector<AttemptResult::Plan> plans, AttemptResult& result) {
+  for (AttemptResult::Plan& plan : plans) {
+    const std::string& node = *plan.result.nominated_node;
+    FailureOf(plan.pod, absl::StrCat("waits with its group for room on ", node), result)
+        .nominated_node = node;
+    if (!plan.result.victims.empty()) result.plans.push_back(std::move(plan));
+  }
+}
+
 Status WhyGroupFailed(const AttemptRequest& request, const GroupMembers& group,
                       const AttemptResult& result) {
   const PodFailure& cause = result.failed.front();
-  // What evicting for one member came to is not what it comes to for all of them.
+  // What evictions for one member come to is not what they come to for all of them.
   const bool is_plan = result.answer == GroupAnswer::kPlan;
   std::string text =
       cause.message.substr(0, is_plan ? cause.post_filter_begins : std::string::npos);

@@ -60,11 +60,16 @@ struct AttemptRequest {
   int PartOf(size_t pod) const { return parts.empty() ? 0 : parts[pod]; }
   // For a group with parts: how many of these pods are in each, as the quorum counts them.
   std::vector<int> CountByPart(const Binder::Members& placed) const;
+  // For each of these pods, whether its part starts if they are all that is placed.
+  std::vector<bool> FindStartingParts(const Binder::Members& placed) const;
   // Whether a group, or a single pod, starts with these.
   bool IsReachedBy(const Binder::Members& placed) const {
     return static_cast<int>(placed.size()) >= minimum &&
            (!quorum.has_parts() || quorum.IsReachedBy(CountByPart(placed)));
   }
+
+ private:
+  std::vector<int> PartsOf(const Binder::Members& placed) const;
 };
 
 // Fills in of a request for a group with these pods: their order, the minimum and the parts.
@@ -147,6 +152,8 @@ struct AttemptResult {
 // waits for what the first one waits for.
 PodFailure& FailureOf(const std::shared_ptr<const PodInfo>& pod, absl::string_view message,
                       AttemptResult& result);
+// The pods of the plans are nominated; plans without victims are no more than that.
+void NominatePods(std::vector<AttemptResult::Plan> plans, AttemptResult& result);
 // Fewer pods than the minimum: nothing is tried.
 AttemptResult TooFewMembers(const AttemptRequest& request);
 // A group missed its minimum: each of its pods fails with it, those too that would have fitted.

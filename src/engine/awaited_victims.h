@@ -15,7 +15,7 @@ namespace berth {
 
 // A group that starts whole evicts no pod that could have stayed. So as long as nothing else has
 // happened since, and some of its victims are still leaving, the departure of the others is no
-// reason to try it again: it would fail, and that be written into each member. Belongs to the
+// reason to try it again: it would fail, with a new message for each member. Belongs to the
 // scheduling thread.
 class AwaitedVictims {
  public:

@@ -23,7 +23,7 @@ namespace berth {
 // Belongs to the scheduling thread.
 class BindingCycle {
  public:
-  // What it changes or tells. Everything outlives this.
+  // What it changes or informs. Everything outlives this.
   struct Parts {
     ClusterState& cluster;
     SchedulingQueue& queue;

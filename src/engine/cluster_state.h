@@ -45,7 +45,7 @@ struct ClusterChange {
   ObjectChange change;
   // What it means to plugins; several when several properties changed at once.
   ClusterEvents events;
-  // What changed besides, of a pod that was assumed as one thing and is bound as another. Told
+  // Further changes, of a pod that is bound in another state than it was assumed in. Reported
   // before the others.
   ObjectChange meanwhile;
   ClusterEvents changed_since_assumed;
@@ -75,7 +75,7 @@ class ClusterState {
   ClusterState();
   ~ClusterState();
 
-  // Tells which profiles' plugins define groups and observe assignments. Before the first Apply().
+  // The profiles whose plugins define groups and observe assignments. Before the first Apply().
   void SetProfiles(const FrameworkSet* profiles);
 
   ClusterChange Apply(WatchEvent event);

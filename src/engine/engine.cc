@@ -448,7 +448,7 @@ std::string Engine::WhyAlone(const PodInfo& pod) const {
   return framework == nullptr ? "" : berth::WhyAlone(*framework, pod);
 }
 
-// Profiles have the same nodes, and what their plugins give away of them is the same.
+// Profiles share the nodes, and their plugins give away the same parts of them.
 std::vector<ResourceUsage> Engine::Usage() {
   cluster_.Refresh();
   std::vector<ResourceUsage> all;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a scheduler tells SchedulerMetrics.
+// What a scheduler reports to SchedulerMetrics.
 #ifndef BERTH_SRC_ENGINE_ENGINE_METRICS_H_
 #define BERTH_SRC_ENGINE_ENGINE_METRICS_H_
 

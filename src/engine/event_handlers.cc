@@ -109,7 +109,7 @@ void EventHandlers::UpdateQueue(const ClusterChange& change) {
   switch (change.type) {
     case ClusterChange::Type::kPodPending: {
       const std::shared_ptr<const PodInfo>& pod = change.change.new_pod;
-      // Another scheduler's, or not worth a node any more.
+      // Another scheduler's, or being deleted.
       if (profiles_.Find(pod->scheduler_name()) == nullptr || pod->deletion_time().has_value()) {
         queue_.Delete(*pod->identity());
         return;

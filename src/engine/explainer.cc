@@ -237,7 +237,7 @@ void Explainer::ExplainNodes(const Framework& framework, CycleState& state,
   }
   const std::string nominated = cluster_->nominations().NominatedNode(pod);
   if (!nominated.empty()) {
-    const NodeRow row = nodes.FindRow(Symbol::Intern(nominated));
+    const NodeRow row = nodes.FindRow(nominated);
     explanation.nominated = {nominated, row >= 0 && explanation.nodes[row].filter.ok()};
   }
   if (!evaluation.status.ok()) return;

@@ -28,7 +28,7 @@ class FailureHandler {
   // changes nothing.
   void UpdateNomination(PodFailure& failure);
 
-  // The pod is nominated to the node no more: those that left room for it are tried again.
+  // The pod's nomination to the node ended: pods that left room for it are tried again.
   void RequeuePodsBlockedByNomination(const std::shared_ptr<const PodInfo>& pod,
                                       absl::string_view node_name);
   // The node is gone, and with it the room that was made there.

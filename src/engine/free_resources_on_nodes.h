@@ -14,7 +14,7 @@
 
 namespace berth {
 
-// What the queue asks, and what it is told of rejections.
+// What the queue asks, and what it learns of rejections.
 class FreeResourcesOnNodes final : public FreeResourcesView {
  public:
   // All outlive this. `reservations` is not read before the first call.

@@ -13,7 +13,7 @@
 
 namespace berth {
 
-// For so many of GroupShortage::members there would be room at most, fewer than that, if all pods
+// How many of GroupShortage::members would have room at most, fewer than all, if all pods
 // were gone that PostFilter plugins could evict for the group. Absent if there may be enough, and
 // where that is not known: a plugin says nothing about its victims, a member holds a nomination
 // that may end, or a group would go of which some members are as important.

@@ -21,6 +21,7 @@
 #include "engine/group_classes.h"
 #include "engine/shared_by_members.h"
 #include "engine/transaction.h"
+#include "framework/nominated_rows.h"
 #include "group/group_victims.h"
 #include "search/move_search.h"
 
@@ -114,7 +115,7 @@ class GroupMoveSpace final : public MoveSpace {
   std::vector<Step> steps_;
 };
 
-// The fullest nodes first, of which the least is left over.
+// The fullest nodes first: on them the least is left over.
 std::vector<NodeRow> GroupMoveSpace::FeasibleRows() {
   const PodInfo& pod = *waiting_[placed_].pod;
   const NodeTable& nodes = cluster_.nodes();
@@ -312,8 +313,7 @@ std::string PodsText(size_t pods) { return absl::StrCat(pods, pods == 1 ? " pod"
 // Whether a pod has yet to leave a node where room is held for a member.
 bool GroupMoves::AwaitsMoves(const AttemptRequest& request) const {
   return absl::c_any_of(request.pods, [&](const PodPtr& pod) {
-    const std::string name = cluster_.nominations().NominatedNode(*pod);
-    const NodeRow row = name.empty() ? -1 : cluster_.nodes().FindRow(Symbol::Intern(name));
+    const NodeRow row = NominatedRow(cluster_.nominations(), cluster_.nodes(), *pod);
     return row >= 0 && absl::c_any_of(cluster_.nodes().node(row).pods(), [](const PodPtr& other) {
              return other->deletion_time().has_value();
            });
@@ -373,12 +373,7 @@ void GroupMoves::Plan(const AttemptRequest& request, AttemptResult& result) {
         result.moves == MovesAnswer::kFewest ? ", and no fewer would do." : ".");
   }
   result.answer = GroupAnswer::kPlan;
-  for (AttemptResult::Plan& plan : plans) {
-    const std::string& node = *plan.result.nominated_node;
-    FailureOf(plan.pod, absl::StrCat("waits with its group for room on ", node), result)
-        .nominated_node = node;
-    if (!plan.result.victims.empty()) result.plans.push_back(std::move(plan));
-  }
+  NominatePods(std::move(plans), result);
 }
 
 }  // namespace berth

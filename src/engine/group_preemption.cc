@@ -419,12 +419,7 @@ void GroupPreemption::Draft::Carry(AttemptResult& result) {
     plans[plan].result.plugin = victim.plugin;
   }
   transaction_.RollBack();
-  for (AttemptResult::Plan& plan : plans) {
-    const std::string& node = *plan.result.nominated_node;
-    FailureOf(plan.pod, absl::StrCat("waits with its group for room on ", node), result)
-        .nominated_node = node;
-    if (!plan.result.victims.empty()) result.plans.push_back(std::move(plan));
-  }
+  NominatePods(std::move(plans), result);
 }
 
 // Each part of a group is a pod set that goes anywhere.

@@ -38,7 +38,7 @@ class GroupPreemption::Draft {
     cluster_.gone_in_plan()->number = 0;
   }
 
-  // Who fits without evictions has a place, in that order, until the group is whole.
+  // Places members that fit without evictions, in that order, until the group is whole.
   void PlaceWithoutEvictions(absl::Span<const PodPtr> order);
   // The others, by evictions. Returns whether the group is whole.
   bool PlaceByEvicting(absl::Span<const PodPtr> order) {
@@ -63,7 +63,7 @@ class GroupPreemption::Draft {
   bool gives_up() const { return gives_up_; }
   absl::Time retry_at() const { return retry_at_; }
 
-  // Rolls everything back and tells `result` what is to be done.
+  // Rolls everything back and adds to `result` what is to be done.
   void Carry(AttemptResult& result);
 
  private:
@@ -85,7 +85,7 @@ class GroupPreemption::Draft {
   bool IsEnough() const { return goal_ < 0 ? IsWhole() : placed() >= goal_; }
   // Members of `order` from `first` to before `end`.
   bool PlaceByEvicting(absl::Span<const PodPtr> order, size_t first, size_t end);
-  // Who has to find a place still for the group to be whole, the pod at `first` before the others.
+  // The members that still need a place for the group to be whole, the pod at `first` first.
   std::vector<const PodInfo*> StillMissing(absl::Span<const PodPtr> order, size_t first,
                                            const absl::flat_hash_set<const PodInfo*>& placed) const;
   bool CostsTheGroup(absl::Span<const PodPtr> victims) const;

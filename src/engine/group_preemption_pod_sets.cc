@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "engine/group_preemption_draft.h"
 #include "engine/pod_set_search.h"
+#include "framework/nominated_rows.h"
 
 namespace berth {
 
@@ -18,8 +19,7 @@ void GroupPreemption::Draft::RollBackTo(const Transaction::Savepoint& savepoint,
 
 bool GroupPreemption::Draft::IsNominatedTo(const PodInfo& pod,
                                            const NodePlacement* placement) const {
-  const std::string node = cluster_.nominations().NominatedNode(pod);
-  const NodeRow row = node.empty() ? -1 : cluster_.nodes().FindRow(Symbol::Intern(node));
+  const NodeRow row = NominatedRow(cluster_.nominations(), cluster_.nodes(), pod);
   return row >= 0 && (placement == nullptr || absl::c_binary_search(placement->rows, row));
 }
 

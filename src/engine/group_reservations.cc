@@ -137,7 +137,7 @@ void GroupReservations::RetryBlockedPods() {
   for (const absl::string_view uid : uids) retry_(uid);
 }
 
-// --- Who has to look out ------------------------------------------------------------------------
+// --- Pods that must respect a reservation -------------------------------------------------------
 
 bool GroupReservations::Concerns(const AttemptRequest& request, absl::Time now) const {
   if (!reservation_.has_value() || reservation_->request.group == request.group) return false;
@@ -240,7 +240,7 @@ void GroupReservations::ReportBlockedPods(AttemptResult& result) {
     }
     if (!failure.status.plugin().empty()) continue;
     failure.status.SetPlugin(plugin);
-    // Of members for which pods go or are moved nothing else has been found out.
+    // Nothing else is known of members for which pods are evicted or moved.
     auto waiting = failure.waiting != nullptr ? std::make_shared<WaitingFor>(*failure.waiting)
                                               : std::make_shared<WaitingFor>();
     waiting->reason = WaitingReason::kReserved;
@@ -251,7 +251,7 @@ void GroupReservations::ReportBlockedPods(AttemptResult& result) {
   }
 }
 
-// --- Who gets one -------------------------------------------------------------------------------
+// --- Which group gets one -----------------------------------------------------------------------
 
 void GroupReservations::Consider(const AttemptRequest& request, AttemptResult& result,
                                  absl::Time now) {

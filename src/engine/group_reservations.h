@@ -33,7 +33,7 @@ namespace berth {
 // attempt of its group makes it again. docs/groups.md. Scheduling thread.
 class GroupReservations {
  public:
-  // `retry` is told the uids of pods that were kept from reserved nodes which are free now, or
+  // `retry` gets the uids of pods that were kept off reserved nodes that are free now, or
   // whose reservation needs a new plan; may be null. All outlive this.
   GroupReservations(ClusterState& cluster, const FrameworkSet& profiles,
                     EntryScheduler& entry_scheduler, const Clock& clock,

@@ -52,7 +52,7 @@ void Adopt(AttemptResult other, AttemptResult& result) {
 
 }  // namespace
 
-// Who failed since something was placed or planned last, one of each class.
+// Members that failed since the last placement or plan, one of each class.
 struct GroupScheduler::ClassFailures {
   uint64_t changes = 0;                         // so much had been placed or planned by then
   absl::flat_hash_map<std::string, int> index;  // in AttemptResult::failed, by EquivalenceKey()
@@ -295,15 +295,10 @@ MemberOrder GroupScheduler::TakeMembersToRetry(const AttemptRequest& request, At
 // subgroups.
 void GroupScheduler::TakeBackPartsThatMiss(const AttemptRequest& request, Transaction& transaction,
                                            AttemptResult& result) {
-  const std::vector<bool> starts =
-      request.quorum.PartsThatStart(request.CountByPart(result.placed));
-  absl::flat_hash_map<const PodInfo*, int> part_of;
-  for (size_t i = 0; i < request.pods.size(); ++i) {
-    part_of.emplace(request.pods[i].get(), request.PartOf(i));
-  }
+  const std::vector<bool> starts = request.FindStartingParts(result.placed);
   for (size_t i = result.placed.size(); i-- > 0;) {
+    if (starts[i]) continue;
     const std::shared_ptr<const PodInfo> pod = result.placed[i].placement.pod;
-    if (starts[part_of[pod.get()]]) continue;
     transaction.TakeBack(i);
     result.failed.push_back(MissesPart(request, pod, "its subgroup misses its own minimum"));
   }

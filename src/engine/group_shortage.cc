@@ -14,6 +14,8 @@
 #include "absl/types/span.h"
 #include "berth/api/amounts.h"
 #include "berth/api/resources.h"
+#include "framework/failure_messages.h"
+#include "framework/nominated_rows.h"
 #include "search/room.h"
 #include "search/room_sums.h"
 
@@ -59,12 +61,6 @@ PluginMask ResourceFilters(const Framework& framework) {
   return mask;
 }
 
-// "1500m", "8Gi", "8".
-std::string Amount(absl::string_view resource, int64_t amount) {
-  if (resource == kPodsResource) return absl::StrCat(amount);
-  return QuantityOf(ResourceIdOf(resource), amount).ToString();
-}
-
 int64_t AmountOf(const NeededResources& needed, ResourceId resource) {
   for (const auto& [id, amount] : needed.requests) {
     if (id == resource) return amount;
@@ -101,9 +97,9 @@ std::optional<GroupShortage> CompareSums(const RequestKinds& kinds, int minimum,
           .plugin = kind.need->plugin,
           .needed = kind.need->needed,
           .finding = absl::StrCat("No place exists: of ", ResourceName(resource), " ",
-                                  Amount(ResourceName(resource), ClampToInt64(free)),
+                                  AmountText(ResourceName(resource), ClampToInt64(free)),
                                   " is free, and ", minimum, " members need at least ",
-                                  Amount(ResourceName(resource), ClampToInt64(sum)), ".")};
+                                  AmountText(ResourceName(resource), ClampToInt64(sum)), ".")};
     }
   }
   return std::nullopt;
@@ -168,8 +164,8 @@ std::optional<GroupShortage> FindShortage(const AttemptRequest& request, const N
         .finding =
             absl::StrCat("No place exists: nodes have room for ", room, " of the ", least,
                          least < members ? " members that are needed" : " members", " (",
-                         shortest.name, ": ", Amount(shortest.name, shortest.per_pod), " each, ",
-                         Amount(shortest.name, shortest.all_free), " free in all)",
+                         shortest.name, ": ", AmountText(shortest.name, shortest.per_pod),
+                         " each, ", AmountText(shortest.name, shortest.all_free), " free in all)",
                          even_if_empty ? ", and would have too little if they were empty." : ".")};
   }
   if (!all_known || kinds.size() < 2) return std::nullopt;
@@ -182,8 +178,7 @@ namespace {
 std::vector<NodeRow> OwnRows(const AttemptRequest& request, const ClusterState& cluster) {
   std::vector<NodeRow> rows;
   for (const auto& pod : request.pods) {
-    const std::string node = cluster.nominations().NominatedNode(*pod);
-    const NodeRow row = node.empty() ? -1 : cluster.nodes().FindRow(Symbol::Intern(node));
+    const NodeRow row = NominatedRow(cluster.nominations(), cluster.nodes(), *pod);
     if (row >= 0) rows.push_back(row);
   }
   return rows;

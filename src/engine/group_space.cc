@@ -26,7 +26,7 @@ GroupSpace::GroupSpace(const AttemptRequest& request, const std::vector<MemberCl
   }
 }
 
-// The fullest nodes first, of which the least is left over.
+// The fullest nodes first: on them the least is left over.
 std::vector<NodeRow> GroupSpace::FeasibleRows(int pod_class) {
   std::vector<NodeRow> rows =
       pod_scheduler_.FeasibleRows(request_, *members_[pod_class].pods[placed_of_[pod_class]]);

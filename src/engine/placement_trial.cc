@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "framework/nominated_rows.h"
 
 namespace berth {
 namespace {
@@ -49,8 +50,7 @@ bool PlacementTrial::Run() {
     tiers_.push_back(std::move(cluster));
   }
   for (const PodPtr& pod : request_.pods) {
-    const std::string node = cluster_.nominations().NominatedNode(*pod);
-    const NodeRow row = node.empty() ? -1 : cluster_.nodes().FindRow(Symbol::Intern(node));
+    const NodeRow row = NominatedRow(cluster_.nominations(), cluster_.nodes(), *pod);
     if (row >= 0) nominated_.push_back(row);
   }
   FindKinds();
@@ -316,7 +316,7 @@ std::vector<PodSet> PlacementTrial::Slices(const Candidate& candidate) const {
     for (const GroupMember& member : members_) {
       const std::optional<int> rank = RankOf(*member.pod);
       if (member.node_name.empty() || !rank.has_value() || *rank / size != *pod_set.slice) continue;
-      const NodeRow row = cluster_.nodes().FindRow(Symbol::Intern(member.node_name));
+      const NodeRow row = cluster_.nodes().FindRow(member.node_name);
       pod_set.placements.erase(std::remove_if(pod_set.placements.begin(), pod_set.placements.end(),
                                               [&](const NodePlacement* part) {
                                                 return row >= 0 &&

@@ -8,6 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "engine/placement_trial.h"
 #include "evaluation/free_capacity.h"
+#include "framework/failure_messages.h"
 #include "search/room.h"
 
 namespace berth {
@@ -18,11 +19,6 @@ constexpr int kMostPlans = 4;
 // So many placements where pods of a lower priority do not take enough room. More would make room
 // by chance only.
 constexpr size_t kMostOthersToEvictIn = 8;
-
-std::string AmountText(absl::string_view resource, int64_t amount) {
-  if (resource == kPodsResource) return absl::StrCat(amount);
-  return QuantityOf(ResourceIdOf(resource), amount).ToString();
-}
 
 }  // namespace
 

@@ -58,7 +58,7 @@ class PodScheduler {
   // Whether the pod to be tried may preempt: if nothing stands or falls with it but itself.
   // Preempting for a part of a group would evict pods for nothing.
   static bool MayPreempt(const AttemptRequest& request, const AttemptResult& result);
-  // Whether the pod's part of the group starts with the pod and those that are placed. Nobody is
+  // Whether the pod's part of the group starts with the pod and those that are placed. No pod is
   // evicted for one that does not.
   static bool StartsWithItsPart(const AttemptRequest& request, const PodInfo& pod,
                                 const AttemptResult& result);

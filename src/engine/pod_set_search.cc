@@ -138,15 +138,10 @@ PodSetsOutcome PlaceByAssignment(const AttemptRequest& request, const std::vecto
 void TakeBackPartsThatMiss(const AttemptRequest& request, ClusterState& cluster,
                            AttemptResult& result) {
   if (!request.quorum.has_parts()) return;
-  const std::vector<bool> starts =
-      request.quorum.PartsThatStart(request.CountByPart(result.placed));
-  absl::flat_hash_map<const PodInfo*, int> part_of;
-  for (size_t i = 0; i < request.pods.size(); ++i) {
-    part_of.emplace(request.pods[i].get(), request.PartOf(i));
-  }
+  const std::vector<bool> starts = request.FindStartingParts(result.placed);
   Transaction transaction(cluster, result.placed);
   for (size_t i = result.placed.size(); i-- > 0;) {
-    if (!starts[part_of[result.placed[i].placement.pod.get()]]) transaction.TakeBack(i);
+    if (!starts[i]) transaction.TakeBack(i);
   }
 }
 

@@ -28,7 +28,7 @@ namespace berth {
 // Belongs to the scheduling thread.
 class PreemptionExecutor final : private Evictions::Listener {
  public:
-  // What it changes or tells. Everything outlives this.
+  // What it changes or informs. Everything outlives this.
   struct Parts {
     ClusterState& cluster;
     const FrameworkSet& profiles;

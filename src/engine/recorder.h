@@ -22,7 +22,7 @@ class Recorder {
   // Both outlive this, and what is on the executor.
   Recorder(Cluster& cluster, Executor& executor) : cluster_(cluster), patches_(cluster, executor) {}
 
-  // Tells the pod's condition and event, unless that would repeat what was said last.
+  // Writes the pod's condition and event, unless they repeat what was written last.
   void Failed(const PodFailure& failure);
   void Bound(const AssumedPod& placement);
   void Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text);

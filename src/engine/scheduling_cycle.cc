@@ -40,9 +40,7 @@ CycleResult EndedByPreFilter(PreFilterOutcome outcome) {
 // A pod that preempted goes to the node that it is nominated to, if it fits there now, whatever
 // other nodes would score. The row of that node, or -1.
 NodeRow FindNominatedNode(const EvaluationRequest& request, const PreFilterOutcome& pre_filter) {
-  if (request.nominated_node.empty()) return -1;
-  const Symbol name = Symbol::Intern(request.nominated_node);
-  const NodeRow row = request.nodes.FindRow(name);
+  const NodeRow row = request.nodes.FindRow(request.nominated_node);
   if (row < 0 || !pre_filter.Leaves(row, request.nodes)) return -1;
   const Status status = request.framework.nomination_filter().RunFilterWithNominatedPods(
       request.state, *request.pod, request.nodes.node(row));

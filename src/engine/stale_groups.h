@@ -19,8 +19,8 @@
 
 namespace berth {
 
-// A group is stale while some of its members run and too few for it to start. One of which a
-// member has succeeded is about to end, and never stale. As KAI's action stalegangeviction; the
+// A group is stale while some of its members run, but too few for it to start. A group with a
+// succeeded member is about to end, and never stale. As KAI's action stalegangeviction; the
 // time is counted from when the scheduler sees it. Belongs to the scheduling thread.
 class StaleGroups {
  public:

@@ -4,7 +4,7 @@
 
 namespace berth {
 
-// What covers the whole cluster is not for the first cycle to make.
+// So that the first cycle need not build what covers the whole cluster.
 void TableUpdater::Prime(uint64_t events) {
   cluster_.Refresh();
   updated_at_ = Changes(events);
@@ -16,7 +16,7 @@ void TableUpdater::Prime(uint64_t events) {
   }
 }
 
-// Nor is it for a cycle to make again, because more happened than the journals keep. Of nodes that
+// So that no cycle builds it again because more happened than the journals keep. Of nodes that
 // come and go they keep few.
 void TableUpdater::Update(uint64_t events, bool before_attempt) {
   constexpr uint64_t kMany = 512;  // half of what NodeTable keeps at least

@@ -17,7 +17,7 @@ class TableUpdater {
   TableUpdater(ClusterState& cluster, const FrameworkSet& profiles)
       : cluster_(cluster), profiles_(profiles) {}
 
-  // The cluster is known: makes the tables and tells the plugins. `events`: so many have come.
+  // The cluster is known: builds the tables and calls OnSynced(). `events`: how many have come.
   void Prime(uint64_t events);
   // Brings them up to date if an attempt comes next, or if much has changed.
   void Update(uint64_t events, bool before_attempt);

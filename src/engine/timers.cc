@@ -17,7 +17,7 @@ bool Timers::Cancel(TimerId timer) {
   const auto id = static_cast<uint64_t>(timer);
   const auto due = due_.find(id);
   if (due == due_.end()) return false;
-  // What its work owns may cancel other timers as it goes.
+  // Destroying its work may cancel other timers.
   const auto cancelled = timers_.extract(Place{due->second, id});
   due_.erase(due);
   return true;

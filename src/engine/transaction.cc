@@ -78,7 +78,7 @@ void Transaction::Preempt(const std::shared_ptr<const PodInfo>& preemptor,
   cluster_.Refresh();
 }
 
-// Of one that is being deleted the disruption controller knows.
+// The disruption controller has counted one that is being deleted.
 void Transaction::TakeOff(absl::Span<const std::shared_ptr<const PodInfo>> pods, Reason reason) {
   for (const auto& leaving : pods) {
     CachedPod evicted = cluster_.TakeOff(*leaving->identity());

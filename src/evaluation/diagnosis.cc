@@ -44,7 +44,7 @@ NodeRow VerdictStatuses::EndOfReasonGroup(NodeRow row) const {
            (verdicts_.rejector(next) ^ verdicts_.rejector(row)) |
            (verdicts_.reason_id(next) ^ verdicts_.reason_id(row));
   };
-  // Mostly very many in a row are: no end in between, so that this compiles to vector instructions.
+  // Mostly very many rows are equal: no early end, so that this compiles to vector instructions.
   constexpr NodeRow kBlock = 64;
   NodeRow next = row + 1;
   while (next + kBlock <= end) {
@@ -90,7 +90,7 @@ bool AnyFeasible(const NodeVerdicts& verdicts) {
 }
 
 RejectorCounts CountRejectors(const NodeVerdicts& verdicts) {
-  // Mostly the same has rejected the row before: in turn, none waits for that one's count.
+  // Mostly one plugin rejects row after row: with four counters no row waits for the one before.
   constexpr NodeRow kTurns = 4;
   std::array<std::array<int, 256>, kTurns> counts{};
   NodeRow row = 0;

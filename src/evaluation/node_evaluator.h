@@ -44,8 +44,8 @@ class NodeEvaluator {
   virtual ~NodeEvaluator() = default;
 
   // The answer, if caches have it; calls PreFilter of the plugins that it needs. `state` is then
-  // what the rest of the attempt needs. If they do not, `state` is as before: PreFilter of all
-  // plugins and Evaluate() find the answer.
+  // what the rest of the attempt needs. Absent if they do not: then PreFilter of all plugins and
+  // Evaluate() find the answer, and of `state` only the work budget may differ.
   virtual std::optional<Evaluation> Recall(const EvaluationRequest& /*request*/) {
     return std::nullopt;
   }

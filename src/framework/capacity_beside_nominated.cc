@@ -19,42 +19,43 @@ struct BlockShortages {
   uint64_t bits[kBlock];
 };
 
-// Whether there is no place for a pod more: bit 0.
-BERTH_VECTOR_CLONES void FindPlaces(const int64_t* pods, const int64_t* allowed,
-                                    const int64_t* nominated, uint64_t untold,
-                                    BlockShortages& shortages) {
+// Whether there is no room for one more pod: bit 0.
+BERTH_VECTOR_CLONES void FindFullRows(const int64_t* pods, const int64_t* allowed,
+                                      const int64_t* nominated, uint64_t untold,
+                                      BlockShortages& shortages) {
   for (size_t i = 0; i < shortages.size; ++i) {
     const uint64_t full = pods[i] + nominated[i] >= allowed[i] ? 1 : 0;
     shortages.bits[i] = allowed[i] <= 0 ? untold : full;
   }
 }
 
-// Amounts that are plain have none of the bits `not_plain`.
+// Only sums of amounts with none of `overflow_bits` cannot overflow.
 BERTH_VECTOR_CLONES void AddShortages(const int64_t* allocatable, const int64_t* requested,
-                                      const int64_t* nominated, int64_t amount, int64_t not_plain,
-                                      uint64_t bit, uint64_t untold, BlockShortages& shortages) {
+                                      const int64_t* nominated, int64_t amount,
+                                      int64_t overflow_bits, uint64_t bit, uint64_t untold,
+                                      BlockShortages& shortages) {
   for (size_t i = 0; i < shortages.size; ++i) {
     const int64_t has = allocatable[i], used = requested[i], taken = nominated[i];
     const uint64_t wanted = static_cast<uint64_t>(used) + static_cast<uint64_t>(taken) +
-                            static_cast<uint64_t>(amount);  // of plain ones less than 2^63
+                            static_cast<uint64_t>(amount);  // without overflow_bits less than 2^63
     const uint64_t shortage = static_cast<int64_t>(wanted) > has ? bit : 0;
-    const bool tells = ((amount | has | used | taken) & not_plain) == 0 && amount <= has;
+    const bool tells = ((amount | has | used | taken) & overflow_bits) == 0 && amount <= has;
     shortages.bits[i] |= tells ? shortage : untold;
   }
 }
 
-// values[i] becomes that of the i-th place.
+// values[i] becomes that of the i-th slot.
 template <class T>
-inline void GatherAll(const T* column, const int32_t* places, size_t size, int64_t* values) {
-  for (size_t i = 0; i < size; ++i) values[i] = column[places[i]];
+inline void GatherAll(const T* column, const int32_t* slots, size_t size, int64_t* values) {
+  for (size_t i = 0; i < size; ++i) values[i] = column[slots[i]];
 }
-BERTH_VECTOR_CLONES void Gather(const int64_t* column, const int32_t* places, size_t size,
+BERTH_VECTOR_CLONES void Gather(const int64_t* column, const int32_t* slots, size_t size,
                                 int64_t* values) {
-  GatherAll(column, places, size, values);
+  GatherAll(column, slots, size, values);
 }
-BERTH_VECTOR_CLONES void Gather(const int32_t* column, const int32_t* places, size_t size,
+BERTH_VECTOR_CLONES void Gather(const int32_t* column, const int32_t* slots, size_t size,
                                 int64_t* values) {
-  GatherAll(column, places, size, values);
+  GatherAll(column, slots, size, values);
 }
 
 // The values of some rows side by side: where they stand, if the rows do too.
@@ -91,11 +92,11 @@ void CapacityBesideNominated::ShortagesOfBlock(absl::Span<const NodeRow> rows,
   BlockShortages found;
   found.size = rows.size();
   Amounts copy, other_copy, taken;
-  int32_t places[kBlock];
-  for (size_t i = 0; i < rows.size(); ++i) places[i] = nominated.place(rows[i]);
-  Gather(nominated.pod_count().data(), places, rows.size(), taken);
-  FindPlaces(values.Of(pod_count_, copy), values.Of(allowed_pods_, other_copy), taken, kUntold,
-             found);
+  int32_t slots[kBlock];
+  for (size_t i = 0; i < rows.size(); ++i) slots[i] = nominated.slot(rows[i]);
+  Gather(nominated.pod_count().data(), slots, rows.size(), taken);
+  FindFullRows(values.Of(pod_count_, copy), values.Of(allowed_pods_, other_copy), taken, kUntold,
+               found);
   uint64_t bit = 1;
   for (const Need& need : needs_) {
     bit <<= 1;
@@ -104,7 +105,7 @@ void CapacityBesideNominated::ShortagesOfBlock(absl::Span<const NodeRow> rows,
         taken[i] = nominated.at(rows[i]).requests.Get(need.resource);
       }
     } else if (const auto column = nominated.requests(need.resource); !column.empty()) {
-      Gather(column.data(), places, rows.size(), taken);
+      Gather(column.data(), slots, rows.size(), taken);
     } else {
       std::fill_n(taken, rows.size(), 0);
     }

@@ -15,7 +15,7 @@
 
 namespace berth {
 
-// What a pod needs, and what of it nominated pods may take, in columns: of most nodes it tells what
+// What a pod needs, and what of it nominated pods may take, in columns: for most nodes it says what
 // a ResourceFilter says.
 class CapacityBesideNominated {
  public:

@@ -3,13 +3,13 @@
 #include "framework/extender_runner.h"
 
 #include <algorithm>
-#include <exception>
 #include <limits>
 #include <string>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/amounts.h"
+#include "framework/extender_guard.h"
 
 namespace berth {
 namespace {
@@ -17,30 +17,11 @@ namespace {
 // MaxNodeScore / MaxExtenderPriority: extenders score from 0 to 10, plugins from 0 to 100.
 constexpr int64_t kPointsOfPriority = 10;
 
-// What an extender throws is an error of that call.
-template <class Call>
-auto Guarded(const SchedulerExtender& extender, const Call& call) -> decltype(call()) {
-  try {
-    return call();
-  } catch (const std::exception& error) {
-    return absl::InternalError(
-        absl::StrCat("extender \"", extender.Name(), "\" threw: ", error.what()));
-  } catch (...) {
-    return absl::InternalError(
-        absl::StrCat("extender \"", extender.Name(), "\" threw what is no std::exception"));
-  }
-}
-
 std::vector<const NodeInfo*> NodesOf(const NodeTable& nodes, absl::Span<const NodeRow> rows) {
   std::vector<const NodeInfo*> found;
   found.reserve(rows.size());
   for (const NodeRow row : rows) found.push_back(&nodes.node(row));
   return found;
-}
-
-NodeRow FindRow(const NodeTable& nodes, absl::string_view name) {
-  const std::optional<Symbol> symbol = Symbol::Find(name);
-  return symbol.has_value() ? nodes.FindRow(*symbol) : -1;
 }
 
 int64_t Times(int64_t a, int64_t b) {
@@ -84,7 +65,7 @@ Status ExtenderRunner::RunFilter(const PodInfo& pod, const NodeTable& nodes,
     if (!extender->IsFilter() || !extender->IsInterested(pod)) continue;
     const std::vector<const NodeInfo*> asked = NodesOf(nodes, feasible);
     absl::StatusOr<SchedulerExtender::FilterResult> result =
-        Guarded(*extender, [&] { return extender->Filter(pod, asked); });
+        GuardExtender(*extender, [&] { return extender->Filter(pod, asked); });
     absl::Status read = result.ok()
                             ? ReadFilterResult(*extender, *result, nodes, feasible, statuses)
                             : result.status();
@@ -105,7 +86,7 @@ absl::Status ExtenderRunner::ReadFilterResult(const SchedulerExtender& extender,
   std::vector<NodeRow> left;
   left.reserve(result.nodes.size());
   for (const std::string& name : result.nodes) {
-    const NodeRow row = FindRow(nodes, name);
+    const NodeRow row = nodes.FindRow(name);
     // `feasible` is sorted.
     if (row < 0 || !std::binary_search(feasible.begin(), feasible.end(), row)) {
       return absl::InvalidArgumentError(
@@ -119,7 +100,7 @@ absl::Status ExtenderRunner::ReadFilterResult(const SchedulerExtender& extender,
   const Symbol plugin = Symbol::Intern(kExtenderName);
   const auto note = [&](const std::map<std::string, std::string>& failed, Code code) {
     for (const auto& [name, message] : failed) {
-      const NodeRow row = FindRow(nodes, name);
+      const NodeRow row = nodes.FindRow(name);
       if (row >= 0) statuses[row] = Status::Make(code, {message}).WithPlugin(plugin);
     }
   };
@@ -139,8 +120,8 @@ ExtenderRunner::Scores ExtenderRunner::BeginPrioritize(const PodInfo& pod, const
   for (const auto& extender : plugins_.handle.extenders()) {
     if (!extender->IsPrioritizer() || !extender->IsInterested(pod)) continue;
     if (asked.empty()) asked = NodesOf(nodes, rows);
-    absl::StatusOr<std::function<SchedulerExtender::Priorities()>> wait =
-        Guarded(*extender, [&]() -> absl::StatusOr<std::function<SchedulerExtender::Priorities()>> {
+    absl::StatusOr<std::function<SchedulerExtender::Priorities()>> wait = GuardExtender(
+        *extender, [&]() -> absl::StatusOr<std::function<SchedulerExtender::Priorities()>> {
           return extender->Prioritize(pod, asked);
         });
     if (wait.ok() && *wait != nullptr) {
@@ -157,7 +138,7 @@ void ExtenderRunner::Scores::AddTo(const NodeTable& nodes, absl::Span<const Node
                                    std::vector<PluginScores>* by_plugin) && {
   for (Asked& asked : asked_) {
     const SchedulerExtender::Priorities priorities =
-        Guarded(*asked.extender, [&] { return asked.wait(); });
+        GuardExtender(*asked.extender, [&] { return asked.wait(); });
     if (!priorities.ok()) {
       runner_->AddFault(*asked.extender, "Prioritize", priorities.status());
       continue;
@@ -168,7 +149,7 @@ void ExtenderRunner::Scores::AddTo(const NodeTable& nodes, absl::Span<const Node
                         std::vector<int64_t>(rows.size(), 0)};
     for (const SchedulerExtender::HostPriority& priority : *priorities) {
       // Scores of nodes that were not asked about have no effect.
-      const NodeRow row = FindRow(nodes, priority.node);
+      const NodeRow row = nodes.FindRow(priority.node);
       const auto place = std::lower_bound(rows.begin(), rows.end(), row);
       if (row < 0 || place == rows.end() || *place != row) continue;
       int64_t& share = shares.weighted[place - rows.begin()];
@@ -185,7 +166,8 @@ std::optional<Status> ExtenderRunner::RunBind(const PodInfo& pod,
                                               absl::string_view node_name) const {
   for (const auto& extender : plugins_.handle.extenders()) {
     if (!extender->IsBinder() || !extender->IsInterested(pod)) continue;
-    const absl::Status bound = Guarded(*extender, [&] { return extender->Bind(pod, node_name); });
+    const absl::Status bound =
+        GuardExtender(*extender, [&] { return extender->Bind(pod, node_name); });
     if (bound.ok()) return Status::Success();
     AddFault(*extender, "Bind", bound);
     if (extender->IsIgnorable()) continue;

@@ -46,4 +46,9 @@ std::string FilterFailureMessage(int node_count, const ReasonCounts& reasons,
   return text;
 }
 
+std::string AmountText(absl::string_view resource, int64_t amount) {
+  if (resource == kPodsResource) return absl::StrCat(amount);
+  return QuantityOf(ResourceIdOf(resource), amount).ToString();
+}
+
 }  // namespace berth

@@ -3,6 +3,7 @@
 #ifndef BERTH_SRC_FRAMEWORK_FAILURE_MESSAGES_H_
 #define BERTH_SRC_FRAMEWORK_FAILURE_MESSAGES_H_
 
+#include <cstdint>
 #include <map>
 #include <string>
 
@@ -27,6 +28,9 @@ std::string PreFilterFailureMessage(int node_count, absl::string_view pre_filter
                                     absl::string_view post_filter_message);
 std::string FilterFailureMessage(int node_count, const ReasonCounts& reasons,
                                  absl::string_view post_filter_message);
+
+// "1500m", "8Gi", "8". Of "pods": places for pods.
+std::string AmountText(absl::string_view resource, int64_t amount);
 
 // The text for a pod that Reserve or Permit rejected on its node: a FitError over that one node.
 std::string RefusalMessage(const Status& status);

@@ -37,12 +37,12 @@ bool NominatedRows::CatchUpWithMoves(const NodeTable& nodes, const Nominator& no
                                                     version_, [](const RowChange&) {},
                                                     [&](const RowMove& move) {
                                                       moved = true;
-                                                      move.Apply(place_of_, kCame);
+                                                      move.Apply(slot_of_, kCame);
                                                     });
   if (!followed || !moved) return followed;
   Clear();
   for (NodeRow row = 0; row < nodes.size(); ++row) {
-    if (std::exchange(place_of_[row], kNone) == kNone) continue;
+    if (std::exchange(slot_of_[row], kNone) == kNone) continue;
     const auto pods = nominator.NominatedPods(nodes.node(row).name());
     if (!pods.empty()) Set(row, pods);
   }
@@ -51,7 +51,7 @@ bool NominatedRows::CatchUpWithMoves(const NodeTable& nodes, const Nominator& no
 
 void NominatedRows::Collect(const NodeTable& nodes, const Nominator& nominator) {
   Clear();
-  place_of_.assign(nodes.size(), kNone);
+  slot_of_.assign(nodes.size(), kNone);
   ForEachNominatedRow(nominator, nodes, [&](NodeRow row) {
     if (!contains(row)) Set(row, nominator.NominatedPods(nodes.node(row).name()));
   });
@@ -65,13 +65,13 @@ void NominatedRows::Clear() {
 
 void NominatedRows::Set(NodeRow row, absl::Span<const std::shared_ptr<const PodInfo>> pods) {
   if (!contains(row)) {
-    place_of_[row] = static_cast<int32_t>(rows_.size());
+    slot_of_[row] = static_cast<int32_t>(rows_.size());
     rows_.push_back(row);
     pods_.emplace_back();
     ForEachColumn([](auto& column) { column.push_back(0); });
   }
-  const int32_t place = place_of_[row];
-  NominatedPodsOfRow& kept = pods_[place];
+  const int32_t slot = slot_of_[row];
+  NominatedPodsOfRow& kept = pods_[slot];
   kept = {pods, {}};
   for (const auto& pod : pods) kept.requests.Add(pod->requests());
   // A sum of such ones would not tell whether one of them is too large.
@@ -81,25 +81,25 @@ void NominatedRows::Set(NodeRow row, absl::Span<const std::shared_ptr<const PodI
       if (amount < 0) kept.requests.Set(id, kUntold);
     });
   }
-  highest_priority_[place] = pods.front()->priority();
-  lowest_priority_[place] = pods.back()->priority();
-  pod_count_[place] = static_cast<int32_t>(pods.size());
+  highest_priority_[slot] = pods.front()->priority();
+  lowest_priority_[slot] = pods.back()->priority();
+  pod_count_[slot] = static_cast<int32_t>(pods.size());
   for (ResourceId id = 0; id < kCommonResources; ++id) {
     const int64_t amount = kept.requests.Get(id);
     if (requests_[id].empty() && amount == 0) continue;
     requests_[id].resize(pods_.size());
-    requests_[id][place] = amount;
+    requests_[id][slot] = amount;
   }
 }
 
 void NominatedRows::Remove(NodeRow row) {
   if (!contains(row)) return;
-  const int32_t place = std::exchange(place_of_[row], kNone);
+  const int32_t slot = std::exchange(slot_of_[row], kNone);
   if (rows_.back() != row) {
-    rows_[place] = rows_.back();
-    pods_[place] = std::move(pods_.back());
-    ForEachColumn([place](auto& column) { column[place] = column.back(); });
-    place_of_[rows_[place]] = place;
+    rows_[slot] = rows_.back();
+    pods_[slot] = std::move(pods_.back());
+    ForEachColumn([slot](auto& column) { column[slot] = column.back(); });
+    slot_of_[rows_[slot]] = slot;
   }
   rows_.pop_back();
   pods_.pop_back();

@@ -32,12 +32,17 @@ inline bool CountsFor(const PodInfo& nominated, const PodInfo& pod) {
   return CountsForPriority(nominated, pod.priority()) && nominated.uid() != pod.uid();
 }
 
+// The row of the node that the pod is nominated to, or -1.
+inline NodeRow NominatedRow(const Nominator& nominator, const NodeTable& nodes,
+                            const PodInfo& pod) {
+  return nodes.FindRow(nominator.NominatedNode(pod));
+}
+
 // Calls visit(row) for the row of each nominated pod's node, if there is such a node.
 template <class Visit>
 void ForEachNominatedRow(const Nominator& nominator, const NodeTable& nodes, Visit visit) {
   nominator.ForEach([&](const PodInfo&, absl::string_view node) {
-    const std::optional<Symbol> name = Symbol::Find(node);
-    const NodeRow row = name.has_value() ? nodes.FindRow(*name) : -1;
+    const NodeRow row = nodes.FindRow(node);
     if (row >= 0) visit(row);
   });
 }
@@ -72,13 +77,13 @@ class NominatedRows {
   void CatchUp(const NodeTable& nodes, const Nominator& nominator);
 
   absl::Span<const NodeRow> rows() const { return rows_; }  // in no order
-  bool contains(NodeRow row) const { return place_of_[row] >= 0; }
+  bool contains(NodeRow row) const { return slot_of_[row] >= 0; }
   // For a row that it contains.
-  const NominatedPodsOfRow& at(NodeRow row) const { return pods_[place_of_[row]]; }
+  const NominatedPodsOfRow& at(NodeRow row) const { return pods_[slot_of_[row]]; }
 
-  // What is read of one row after the other, in columns, by place: a number of rows(), or kNone.
+  // What is read of one row after the other, in columns, by slot: a number of rows(), or kNone.
   static constexpr int32_t kNone = -1;
-  int32_t place(NodeRow row) const { return place_of_[row]; }
+  int32_t slot(NodeRow row) const { return slot_of_[row]; }
   absl::Span<const int32_t> highest_priority() const { return highest_priority_; }
   absl::Span<const int32_t> lowest_priority() const { return lowest_priority_; }
   absl::Span<const int32_t> pod_count() const { return pod_count_; }
@@ -111,7 +116,7 @@ class NominatedRows {
   std::vector<NominatedPodsOfRow> pods_;                                 // of each of rows_
   std::vector<int32_t> highest_priority_, lowest_priority_, pod_count_;  // the same
   std::array<std::vector<int64_t>, size_t{kCommonResources}> requests_;  // the same
-  std::vector<int32_t> place_of_;  // by row: in rows_, or kNone; kCame while rows move
+  std::vector<int32_t> slot_of_;  // by row: in rows_, or kNone; kCame while rows move
 };
 
 }  // namespace berth

@@ -10,6 +10,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "framework/capacity_beside_nominated.h"
+#include "framework/nominated_rows.h"
 #include "simd/vector_clones.h"
 #include "table/prefetch_nodes.h"
 
@@ -98,7 +99,7 @@ Status NominationFilter::RunFilterWithNominatedPods(const CycleState& state, con
 NominationFilter::RowsByNomination NominationFilter::SplitByNomination(
     const PodInfo& pod, const NodeTable& nodes, absl::Span<const NodeRow> rows) const {
   if (Nominated(nodes).rows().empty()) return {{}, rows};
-  const NodeRow own_row = NominatedRowOf(pod, nodes);
+  const NodeRow own_row = NominatedRow(plugins_.handle.nominator(), nodes, pod);
   const bool counts_on_own_row =
       own_row >= 0 && nominated_rows_.contains(own_row) &&
       absl::c_any_of(nominated_rows_.at(own_row).pods,
@@ -121,7 +122,7 @@ NominationFilter::RowsByNomination NominationFilter::SplitByNomination(
       if (counts[i] == 0) continue;
       const bool counts_here = block[i] == own_row
                                    ? counts_on_own_row
-                                   : highest_priority[nominated_rows_.place(block[i])] >= priority;
+                                   : highest_priority[nominated_rows_.slot(block[i])] >= priority;
       found -= counts_here ? 0 : 1;
       counts[i] = counts_here ? 1 : 0;
     }
@@ -140,12 +141,6 @@ NominationFilter::RowsByNomination NominationFilter::SplitByNomination(
   const size_t count = with - rows_with_nominations_.data();
   return {absl::MakeConstSpan(rows_with_nominations_).subspan(0, count),
           absl::MakeConstSpan(rows_without_nominations_).subspan(0, rows.size() - count)};
-}
-
-// The row that `pod` itself is nominated to, or -1.
-NodeRow NominationFilter::NominatedRowOf(const PodInfo& pod, const NodeTable& nodes) const {
-  const std::optional<Symbol> name = Symbol::Find(plugins_.handle.nominator().NominatedNode(pod));
-  return name.has_value() ? nodes.FindRow(*name) : -1;
 }
 
 // A ResourceFilter before which only filters run that depend on the Node object alone.
@@ -186,14 +181,14 @@ Status NominationFilter::FilterRowsWithNominations(const CycleState& state, cons
   return FilterOneOfEachShortage(state, pod, nodes, first, verdicts);
 }
 
-// Filters the candidates of `verdicts` one by one. For those that have the same shortage beside
-// their nominated pods one is filtered for all.
-Status NominationFilter::FilterOneOfEachShortage(const CycleState& state, const PodInfo& pod,
-                                                 const NodeTable& nodes,
-                                                 const std::optional<FirstResourceFilter>& first,
-                                                 NodeVerdicts& verdicts) const {
-  const NodeRow own_row = NominatedRowOf(pod, nodes);
-  const auto shortage_beside_some = [&](NodeRow row) {
+// By row: what it is short of beside the nominated pods that count for `pod`; all 0 without
+// `first`.
+std::vector<uint32_t> NominationFilter::ShortagesOf(const PodInfo& pod, const NodeTable& nodes,
+                                                    const std::optional<FirstResourceFilter>& first,
+                                                    absl::Span<const NodeRow> rows) const {
+  std::vector<uint32_t> shortages(rows.size());
+  if (!first.has_value() || rows.empty()) return shortages;
+  const auto beside_those_that_count = [&](NodeRow row) {
     const NominatedPodsOfRow& on_row = nominated_rows_.at(row);
     size_t pods = 0;
     ResourceVector requests;
@@ -207,24 +202,31 @@ Status NominationFilter::FilterOneOfEachShortage(const CycleState& state, const 
     });
     return first->capacity.ShortageFor(row, pods, requests);
   };
+  first->capacity.ShortagesOf(rows, nominated_rows_, absl::MakeSpan(shortages));
+  const absl::Span<const int32_t> lowest_priority = nominated_rows_.lowest_priority();
+  const NodeRow own_row = NominatedRow(plugins_.handle.nominator(), nodes, pod);
+  if (own_row < 0 && *absl::c_min_element(lowest_priority) >= pod.priority()) return shortages;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const bool all_count =
+        rows[i] != own_row && lowest_priority[nominated_rows_.slot(rows[i])] >= pod.priority();
+    if (!all_count) shortages[i] = beside_those_that_count(rows[i]);
+  }
+  return shortages;
+}
+
+// Filters the candidates of `verdicts` one by one. For those that have the same shortage beside
+// their nominated pods one is filtered for all.
+Status NominationFilter::FilterOneOfEachShortage(const CycleState& state, const PodInfo& pod,
+                                                 const NodeTable& nodes,
+                                                 const std::optional<FirstResourceFilter>& first,
+                                                 NodeVerdicts& verdicts) const {
   // By other plugins than `first`, whose rejections are set at once.
   std::vector<std::vector<std::pair<NodeRow, Status>>> by_others(plugins_.filter.size());
   absl::flat_hash_map<uint32_t, uint8_t> reason_of;  // by shortage
   uint32_t last_shortage = 0;
   std::optional<uint8_t> reason_of_last;
   const absl::Span<const NodeRow> left = verdicts.candidates();
-  std::vector<uint32_t> shortages(left.size());
-  if (first.has_value()) {
-    first->capacity.ShortagesOf(left, nominated_rows_, absl::MakeSpan(shortages));
-    const absl::Span<const int32_t> lowest_priority = nominated_rows_.lowest_priority();
-    const bool all_count_everywhere =
-        own_row < 0 && !left.empty() && *absl::c_min_element(lowest_priority) >= pod.priority();
-    for (size_t i = 0; !all_count_everywhere && i < left.size(); ++i) {
-      const bool all_count =
-          left[i] != own_row && lowest_priority[nominated_rows_.place(left[i])] >= pod.priority();
-      if (!all_count) shortages[i] = shortage_beside_some(left[i]);
-    }
-  }
+  const std::vector<uint32_t> shortages = ShortagesOf(pod, nodes, first, left);
   for (size_t i = 0; i < left.size(); ++i) {
     const NodeRow row = left[i];
     const uint32_t shortage = shortages[i];

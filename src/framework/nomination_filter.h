@@ -63,13 +63,15 @@ class NominationFilter {
   const NodeInfo& WithNominatedPods(const NodeInfo& node, PodList nominated) const;
   Status RunFilterWith(const PodList& nominated, const CycleState& state, const PodInfo& pod,
                        const NodeInfo& node) const;
-  NodeRow NominatedRowOf(const PodInfo& pod, const NodeTable& nodes) const;
   std::optional<FirstResourceFilter> FindFirstResourceFilter(const CycleState& state,
                                                              const PodInfo& pod,
                                                              const NodeTable& nodes) const;
   Status FilterRowsWithNominations(const CycleState& state, const PodInfo& pod,
                                    const NodeTable& nodes, absl::Span<const NodeRow> rows,
                                    NodeVerdicts& verdicts) const;
+  std::vector<uint32_t> ShortagesOf(const PodInfo& pod, const NodeTable& nodes,
+                                    const std::optional<FirstResourceFilter>& first,
+                                    absl::Span<const NodeRow> rows) const;
   Status FilterOneOfEachShortage(const CycleState& state, const PodInfo& pod,
                                  const NodeTable& nodes,
                                  const std::optional<FirstResourceFilter>& first,

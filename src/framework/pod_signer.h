@@ -26,7 +26,7 @@ class PodSigner {
   // The signature over those of them that look at one node at a time, and which they are: their
   // verdict on a node holds for every pod of this signature until the node changes.
   PluginMask SignForNodes(const PodInfo& pod, PodSignature& signature) const;
-  // The part of it that pods do not have in common that PodInfo::SharesSpec().
+  // The part of it in which pods that share a spec (PodInfo::SharesSpec()) may differ.
   PluginMask SignForNodesExceptSpec(const PodInfo& pod, PodSignature& signature) const {
     return SignForNodes(pod, false, signature);
   }

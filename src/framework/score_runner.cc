@@ -152,7 +152,7 @@ DomainScorer::Feasible ScoreRunner::ScoresDependOn(const CycleState& state) cons
     const Hook<PreScorePlugin>& hook = plugins_.pre_score[i];
     if ((state.skips().score & MaskOf(hook)) != 0) continue;
     auto needed = DomainScorer::Feasible::kNodes;
-    // One that throws is told all.
+    // One that throws needs all nodes.
     plugins_.calls.GuardedVoid(kScoresDependOn, hook.name,
                                [&] { needed = plugins_.domain_scorers[i]->ScoresDependOn(state); });
     most = std::max(most, needed);

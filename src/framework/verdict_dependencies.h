@@ -39,7 +39,7 @@ class VerdictDependencies {
 
   // The Filter plugins that depend on objects, and on nothing else that is beyond the node.
   PluginMask object_filters() const { return object_filters_; }
-  // What the verdicts of the Filter plugins beyond `known` that `state` does not skip depend on.
+  // What verdicts of Filter plugins depend on that neither `known` has nor `state` skips.
   // False if one of them cannot say.
   bool FindBeyondNode(const CycleState& state, const PodInfo& pod, PluginMask known,
                       DependenciesBeyondNode& inputs) const;

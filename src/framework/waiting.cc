@@ -7,19 +7,14 @@
 #include "absl/strings/str_join.h"
 #include "berth/api/resources.h"
 #include "berth/api/time.h"
+#include "framework/failure_messages.h"
 
 namespace berth {
 namespace {
 
-// "1500m", "8Gi", "8".
-std::string Amount(absl::string_view resource, int64_t amount) {
-  if (resource == kPodsResource) return absl::StrCat(amount);
-  return QuantityOf(ResourceIdOf(resource), amount).ToString();
-}
-
 std::string Needs(const WaitingFor& w) {
-  return absl::StrCat("needs ", Amount(w.resource, w.needed), ", most free on a node is ",
-                      Amount(w.resource, w.most_free));
+  return absl::StrCat("needs ", AmountText(w.resource, w.needed), ", most free on a node is ",
+                      AmountText(w.resource, w.most_free));
 }
 
 std::string OnNodes(const WaitingFor& w) {
@@ -43,16 +38,16 @@ std::string PodSentence(const WaitingFor& w) {
     case WaitingReason::kInsufficientResources:
       return absl::StrCat(OnNodes(w), w.resource.empty() ? "" : absl::StrCat("; ", Needs(w)));
     case WaitingReason::kGangFragmented:
-      return absl::StrCat(Needs(w), " though ", Amount(w.resource, w.all_free), " ", w.resource,
+      return absl::StrCat(Needs(w), " though ", AmountText(w.resource, w.all_free), " ", w.resource,
                           " are free");
     case WaitingReason::kQuotaMax:
     case WaitingReason::kWaitingForQuota:
     case WaitingReason::kQuotaMisconfigured:
       // In a tree of quotas the plugin's own words have the numbers.
       if (w.resource.empty() || absl::StrContains(w.detail, "; needs ")) return w.detail;
-      return absl::StrCat(w.detail, "; needs ", Amount(w.resource, w.needed), " ", w.resource, ", ",
-                          Amount(w.resource, w.quota_used), " of ",
-                          Amount(w.resource, w.quota_limit), " are used");
+      return absl::StrCat(w.detail, "; needs ", AmountText(w.resource, w.needed), " ", w.resource,
+                          ", ", AmountText(w.resource, w.quota_used), " of ",
+                          AmountText(w.resource, w.quota_limit), " are used");
     case WaitingReason::kWaitingForVictims:
       return absl::StrCat("waiting for ", w.victims, w.victims == 1 ? " pod" : " pods",
                           " to leave node ", w.node);

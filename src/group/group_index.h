@@ -23,7 +23,7 @@ namespace berth {
 // be, or in another one, because so too few of them found a place.
 enum class StartOrder : uint8_t { kByImportance, kOther };
 
-// Told of every pod by the engine, before the queue is. Belongs to the scheduling thread.
+// It gets every pod from the engine, before the queue does. Belongs to the scheduling thread.
 class GroupIndex final : public Groups, public RunningGroups {
  public:
   // The group of a pod by the group plugin of its profile.

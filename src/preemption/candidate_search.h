@@ -23,7 +23,7 @@ namespace berth {
 
 class ElsewhereSearch;
 
-// Who needs room, where it may be made, and by which rules.
+// Which pod needs room, where it may be made, and by which rules.
 struct PreemptionQuery {
   PreemptionRules& rules;
   const CycleState& state;

@@ -42,7 +42,7 @@ namespace {
 
 using GroupNames = std::vector<std::string>;
 
-// How many of those that go with the victims, of groups that end, violate a budget besides.
+// How many pods of groups that end with the victims violate a budget besides.
 int ViolationsElsewhere(const PreemptionQuery& query, const PreemptionCandidate& candidate) {
   const DisruptionBudgets& budgets = query.budgets.all();
   if (query.groups == nullptr || budgets.empty()) return 0;
@@ -63,7 +63,7 @@ GroupVictims::Pods PodsThatMayGo(const NodeInfo& node, absl::Span<const VictimUn
   return pods;
 }
 
-// Of the groups `kept` only those go that may without the others.
+// Of the groups `kept` only the members go that the group can spare.
 DryRunResult DryRunKeeping(Handle& handle, const PreemptionQuery& query, NodeRow row,
                            const GroupNames& kept) {
   const NodeInfo& node = handle.nodes().node(row);

@@ -9,8 +9,8 @@
 namespace berth {
 namespace {
 
-// The attempt that comes again evaluates all nodes and finds again what was tried, which costs as
-// much as one stage: it yields after so many.
+// The next attempt evaluates all nodes and finds again what was tried, which costs as
+// much as one stage: so a search yields after several.
 constexpr int kStages = 4;
 
 constexpr int32_t kNone = -1;

@@ -37,7 +37,7 @@ class DryRuns {
     friend bool operator==(const Inputs&, const Inputs&) = default;
   };
   struct Results {
-    std::vector<int32_t> of_row;  // its place in `in_order`, or -1
+    std::vector<int32_t> of_row;  // its position in `in_order`, or -1
     std::vector<std::pair<NodeRow, DryRunResult>> in_order;
     void Clear();
   };

@@ -23,7 +23,7 @@ class ElsewhereSearch final : public CandidateSearch {
   ElsewhereSearch(Handle& handle, const CycleState& state, const PodInfo& pod);
 
   bool any() const { return !holdings_.empty(); }
-  // Who holds what the node could use: the least important, and of these the fewest, first.
+  // Holders of what the node could use: the least important, and of these the fewest, first.
   std::vector<VictimUnit> UnitsFor(Symbol node) const;
   // The same for a dry run: those that a budget protects come last, and behind them those with a
   // pod that is spared for its group.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plain search: it dry-runs one node after another and keeps nothing.
+// The full search: it dry-runs one node after another and keeps nothing.
 #ifndef BERTH_SRC_PREEMPTION_FULL_SEARCH_H_
 #define BERTH_SRC_PREEMPTION_FULL_SEARCH_H_
 

@@ -15,7 +15,7 @@
 #include "preemption/candidate_search.h"
 #include "preemption/dry_runs.h"
 #include "preemption/elsewhere_search.h"
-#include "preemption/extended_candidates.h"
+#include "preemption/extender_preemption.h"
 #include "preemption/full_search.h"
 #include "preemption/pruning/pruned_search.h"
 
@@ -26,9 +26,7 @@ PreemptionRules::Nomination NominationOf(Handle& handle, const PodInfo& pod,
                                          const NodeStatuses& statuses) {
   std::string name = handle.nominator().NominatedNode(pod);
   if (name.empty()) name = pod.nominated_node_name();
-  if (name.empty()) return {};
-  const std::optional<Symbol> symbol = Symbol::Find(name);
-  const NodeRow row = symbol.has_value() ? handle.nodes().FindRow(*symbol) : -1;
+  const NodeRow row = handle.nodes().FindRow(name);
   if (row < 0) return {};
   return {&handle.nodes().node(row), statuses.code(row), {}};
 }
@@ -57,6 +55,44 @@ bool PreferCandidatesThatEndNoGroup(DryRuns& dry_runs, const GroupVictims& group
   }
   if (!others.empty()) candidates = std::move(others);
   return true;
+}
+
+// Where no single node helps: evicts pods of other nodes, too.
+void LookElsewhere(ElsewhereSearch& elsewhere, PreemptionQuery& query, SearchResult& found) {
+  query.elsewhere = &elsewhere;
+  query.state.work_budget().Lift();  // ElsewhereSearch keeps nothing: it would begin again
+  std::optional<SearchResult> wider = elsewhere.Find(query);
+  if (!wider->candidates.empty()) {
+    found = *std::move(wider);
+  } else if (!wider->failure.ok() && !found.failure.IsError()) {
+    found.failure =
+        Status::Unschedulable(absl::StrCat(found.failure.message(), " ", wider->failure.message()));
+  }
+}
+
+// Extenders remove candidates, or change their victims, which groups may forbid.
+Status FilterByExtenders(Handle& handle, const PreemptionQuery& query,
+                         std::vector<ScoredCandidatePtr>& candidates) {
+  Status asked = CallExtenders(handle, query, candidates);
+  if (!asked.ok()) return asked;
+  std::erase_if(candidates, [&](const ScoredCandidatePtr& scored) {
+    return ForbiddenGroup(handle, query, scored->candidate).has_value();
+  });
+  return candidates.empty() ? Status::Unschedulable("no candidate node for preemption")
+                            : Status::Success();
+}
+
+// The first of the best candidates is chosen.
+void Fill(const GroupVictims& groups, const std::vector<ScoredCandidatePtr>& candidates,
+          PostFilterResult& result) {
+  result.equally_good = BestOf(candidates);
+  for (const ScoredCandidatePtr& scored : candidates) {
+    result.candidates.emplace_back(scored, &scored->candidate);
+  }
+  const PreemptionCandidate& chosen = *result.candidates[result.equally_good.front()];
+  result.nominated_node = chosen.node;
+  result.victims = chosen.victims;
+  if (groups.any_groups()) groups.AddWholeGroups(result.victims);
 }
 
 }  // namespace
@@ -130,19 +166,9 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
   const absl::Cleanup end = [&] {
     if (!state.work_budget().yielded()) dry_runs.End();
   };
-  if (needs_full_search) state.work_budget().Lift();  // it would begin again
+  if (needs_full_search) state.work_budget().Lift();  // it keeps nothing: it would begin again
 
-  if (found->candidates.empty() && elsewhere.any()) {
-    query.elsewhere = &elsewhere;
-    state.work_budget().Lift();  // the same
-    std::optional<SearchResult> wider = elsewhere.Find(query);
-    if (!wider->candidates.empty()) {
-      found = std::move(wider);
-    } else if (!wider->failure.ok() && !found->failure.IsError()) {
-      found->failure = Status::Unschedulable(
-          absl::StrCat(found->failure.message(), " ", wider->failure.message()));
-    }
-  }
+  if (found->candidates.empty() && elsewhere.any()) LookElsewhere(elsewhere, query, *found);
   if (found->candidates.empty()) {
     result.retry_at = found->retry_at;
     if (!found->failure.IsError()) result.nominated_node = "";  // ends its nomination
@@ -153,23 +179,10 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
     return yielded;
   }
   if (ExtendersPreempt(handle_, pod)) {
-    Status asked = CallExtenders(handle_, query, found->candidates);
-    if (!asked.ok()) return asked;
-    std::erase_if(found->candidates, [&](const ScoredCandidatePtr& scored) {
-      return ForbiddenGroup(handle_, query, scored->candidate).has_value();
-    });
-    if (found->candidates.empty()) {
-      return Status::Unschedulable("no candidate node for preemption");
-    }
+    Status left = FilterByExtenders(handle_, query, found->candidates);
+    if (!left.ok()) return left;
   }
-  result.equally_good = BestOf(found->candidates);
-  for (ScoredCandidatePtr& scored : found->candidates) {
-    result.candidates.emplace_back(scored, &scored->candidate);
-  }
-  const PreemptionCandidate& chosen = *result.candidates[result.equally_good.front()];
-  result.nominated_node = chosen.node;
-  result.victims = chosen.victims;
-  if (groups.any_groups()) groups.AddWholeGroups(result.victims);
+  Fill(groups, found->candidates, result);
   return Status::Success();
 }
 

@@ -82,7 +82,7 @@ void EntryIndex::Unlist(QueueEntry& entry, UidRef pod) {
 
 EntryIndex::MemberPlace EntryIndex::PlaceOf(QueueEntry& entry, UidRef pod) const {
   const auto is_it = [&](const PendingPod& member) { return pod.Means(*member.pod->identity()); };
-  // Who removes many members one by one begins at the end, so that none moves.
+  // Removing many members one by one begins at the end, so that none moves.
   for (std::vector<PendingPod>* const list : {&entry.members, &entry.gated_members}) {
     if (!list->empty() && is_it(list->back())) return {list, std::prev(list->end())};
   }

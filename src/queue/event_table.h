@@ -40,7 +40,7 @@ class EventTable {
   Interest AfterPodLeft(PluginSlot slot) const {
     return slot < 0 ? Interest::kNone : slots_[slot].after_pod_left;
   }
-  // Whether it thinks the same of all pods that share what is parsed of their spec, but for the one
+  // Whether its hint is the same for all pods that share what is parsed of their spec, but for one
   // that changed.
   bool HintsReadSpecOnly(PluginSlot slot) const {
     return slot < 0 || slots_[slot].hints_read_spec_only;

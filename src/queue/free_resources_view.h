@@ -26,7 +26,7 @@ class FreeResourcesView {
 
   // What is free at most on the node for a pod more; less than nothing if no pod may be added.
   virtual FreeResources FreeOn(Symbol node) const = 0;
-  // Whether trying the pod can come to nothing unless a node has room for it: nobody could be
+  // Whether an attempt on the pod must fail unless a node has room for it: no pod could be
   // evicted for it, and nothing but plugins decides. If it was true for some pods of a profile and
   // of a priority, it is for all of these or for none of them.
   virtual bool OnlyFreeResourcesHelp(const PodInfo& pod) = 0;

@@ -79,7 +79,7 @@ class LinedEntries {
   static bool IsBlocked(const Line& line, const QueueEntry& entry);
   // The entry of the line that is tried at its turn, or null.
   QueueEntry* HeadOf(const Line& line) const;
-  // Tells the contest which entry is first; again if that is `changed`.
+  // Reports the first entry to the contest; again if that is `changed`.
   void UpdateHead(Line& line, const QueueEntry* changed);
 
   const QueueSortPlugin& sort_;

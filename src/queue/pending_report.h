@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who waits in the queue, where and why.
+// Which pods wait in the queue, where and why.
 #ifndef BERTH_SRC_QUEUE_PENDING_REPORT_H_
 #define BERTH_SRC_QUEUE_PENDING_REPORT_H_
 

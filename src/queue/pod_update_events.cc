@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells which properties of a pod changed.
+// Finds which properties of a pod changed.
 #include "queue/pod_update_events.h"
 
 #include "absl/strings/str_cat.h"

@@ -66,7 +66,7 @@ struct QueueEntry {
   bool changed_in_flight = false;  // a member joined while it was in flight
   bool backs_off_after = false;    // in flight: a retry was asked for that requires a backoff
   bool has_pending_pod = false;    // of a single pod's: that pod is pending
-  bool has_turn = false;           // it is tried for its `room_line`, and does not wait in it
+  bool has_turn = false;           // it is tried for its `retry_line`, and does not wait in it
   static constexpr int64_t kNotInList = -1;
   int64_t place = kNotInList;          // in OrderedEntries
   int64_t place_in_line = kNotInList;  // the same, in a line of those in backoff (LinedEntries)
@@ -77,7 +77,7 @@ struct QueueEntry {
   IdentityPtr pod;                     // of a single pod's
   HintClass* hint_class = nullptr;     // with which it waits for events; null if it does not
   uint64_t sequence_in_class = 0;
-  RetryLine* room_line = nullptr;  // in which it waits for room; null if it does not
+  RetryLine* retry_line = nullptr;  // in which it waits for room; null if it does not
 
   // --- What it is ---
   bool is_group = false;
@@ -96,7 +96,7 @@ struct QueueEntry {
     return members.empty() ? gated_members.front() : members.front();
   }
   AttemptHistory history;
-  // Who rejected it in the last attempt. Both empty: an error did. No duplicates.
+  // The plugins that rejected it last. Both empty: an error did. No duplicates.
   std::vector<Symbol> unschedulable_plugins;
   std::vector<Symbol> pending_plugins;
   // If it is unschedulable then: tried again, whatever happens. InfiniteFuture: never.

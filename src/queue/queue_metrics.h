@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the queue tells SchedulerMetrics: the pods that came into its parts, and why.
+// What the queue reports to SchedulerMetrics: the pods that came into its parts, and why.
 #ifndef BERTH_SRC_QUEUE_QUEUE_METRICS_H_
 #define BERTH_SRC_QUEUE_QUEUE_METRICS_H_
 

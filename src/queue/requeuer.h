@@ -22,7 +22,7 @@
 namespace berth {
 
 // Moves entries between the sub-queues: as kube-scheduler v1.35 moveToActiveQ, moveToBackoffQ and
-// requeuePodWithQueueingStrategy. Every move chooses the pod that leads the entry again, and tells
+// requeuePodWithQueueingStrategy. Every move chooses the pod that leads the entry again, and calls
 // EventQueue. Belongs to the queue.
 class Requeuer {
  public:
@@ -54,7 +54,7 @@ class Requeuer {
 
   // Takes note of a failed attempt: which plugins rejected, when, and how long the backoff is then.
   void CountFailure(QueueEntry& entry, const Rejection& rejection);
-  // Sees to it that an entry is not tried before a backoff that begins now is over, as long as that
+  // Keeps the entry from being tried before the end of a backoff that begins now, as long as that
   // of a pod with this history, whose attempt came to nothing.
   void RequireBackoff(QueueEntry& entry, const AttemptHistory& failed);
 

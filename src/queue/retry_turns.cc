@@ -22,8 +22,8 @@ constexpr size_t kMostGaps = 64;
 
 // It is tried again when a pod leaves a node only because plugins ask for it that need room there.
 bool RetryTurns::Qualifies(const QueueEntry& entry) const {
-  if (room_ == nullptr || !entry.only_room || entry.is_group || !entry.gated_members.empty() ||
-      !entry.pending_plugins.empty() || entry.requires_backoff ||
+  if (free_resources_ == nullptr || !entry.only_room || entry.is_group ||
+      !entry.gated_members.empty() || !entry.pending_plugins.empty() || entry.requires_backoff ||
       entry.retry_at < absl::InfiniteFuture() || !backoff_.IsLongest(entry.history)) {
     return false;
   }
@@ -39,11 +39,11 @@ bool RetryTurns::Qualifies(const QueueEntry& entry) const {
         return false;
     }
   }
-  return needs_room && room_->OnlyFreeResourcesHelp(*entry.members.front().pod);
+  return needs_room && free_resources_->OnlyFreeResourcesHelp(*entry.members.front().pod);
 }
 
 bool RetryTurns::Join(QueueEntry& entry) {
-  if (entry.room_line != nullptr) return true;
+  if (entry.retry_line != nullptr) return true;
   if (!Qualifies(entry)) return false;
   const PodInfo& pod = *entry.members.front().pod;
   RetryLine& line = lines_.try_emplace(pod.priority(), RetryLine{pod.priority()}).first->second;
@@ -59,12 +59,12 @@ bool RetryTurns::Join(QueueEntry& entry) {
                           .needed = {pod.requests().Get(kCpu), pod.requests().Get(kMemory)},
                           .profile = entry.profile});
   ++line.size;
-  entry.room_line = &line;
+  entry.retry_line = &line;
   return true;
 }
 
 RetryLine::Waiting& RetryTurns::Find(const QueueEntry& entry) const {
-  RetryLine& line = *entry.room_line;
+  RetryLine& line = *entry.retry_line;
   const auto found = std::find_if(
       line.waiting.begin() + static_cast<std::ptrdiff_t>(line.first), line.waiting.end(),
       [&](const RetryLine::Waiting& waiting) { return waiting.entry == &entry; });
@@ -84,7 +84,7 @@ void RetryTurns::CloseGaps(RetryLine& line) {
 }
 
 void RetryTurns::Leave(QueueEntry& entry) {
-  if (entry.room_line == nullptr || entry.has_turn) return;
+  if (entry.retry_line == nullptr || entry.has_turn) return;
   RetryLine::Waiting& waiting = Find(entry);
   places_.Remove(entry);
   entry.timestamp = waiting.timestamp;
@@ -92,13 +92,13 @@ void RetryTurns::Leave(QueueEntry& entry) {
   entry.sequence = waiting.sequence;
   places_.Add(entry);
   waiting.entry = nullptr;
-  --entry.room_line->size;
-  CloseGaps(*std::exchange(entry.room_line, nullptr));
+  --entry.retry_line->size;
+  CloseGaps(*std::exchange(entry.retry_line, nullptr));
 }
 
 void RetryTurns::Release(QueueEntry& entry) {
-  if (entry.room_line == nullptr || entry.has_turn) return;
-  const RetryLine& line = *entry.room_line;
+  if (entry.retry_line == nullptr || entry.has_turn) return;
+  const RetryLine& line = *entry.retry_line;
   const bool is_awake = &Find(entry) < line.waiting.data() + line.asleep;
   Leave(entry);
   if (is_awake) wake_(entry, line.event);
@@ -106,9 +106,9 @@ void RetryTurns::Release(QueueEntry& entry) {
 
 // Of all in its line at once, as the others are about as old.
 bool RetryTurns::BringTimeUpToDate(QueueEntry& entry) {
-  if (entry.room_line == nullptr || entry.has_turn) return false;
+  if (entry.retry_line == nullptr || entry.has_turn) return false;
   bool is_later = false;
-  for (const RetryLine::Waiting& waiting : entry.room_line->waiting) {
+  for (const RetryLine::Waiting& waiting : entry.retry_line->waiting) {
     if (waiting.entry == nullptr || waiting.entry->timestamp == waiting.timestamp) continue;
     is_later |= waiting.entry == &entry;
     places_.Remove(*waiting.entry);
@@ -159,7 +159,7 @@ void RetryTurns::WakeAll(RetryLine& line) {
 void RetryTurns::GiveTurn(RetryLine& line) {
   QueueEntry& entry = *line.waiting[line.first].entry;
   Leave(entry);
-  entry.room_line = &line;
+  entry.retry_line = &line;
   entry.has_turn = true;
   line.turn = &entry;
   wake_(entry, line.event);
@@ -167,7 +167,7 @@ void RetryTurns::GiveTurn(RetryLine& line) {
 
 void RetryTurns::EndTurn(QueueEntry& entry) {
   if (!entry.has_turn) return;
-  RetryLine& line = *std::exchange(entry.room_line, nullptr);
+  RetryLine& line = *std::exchange(entry.retry_line, nullptr);
   entry.has_turn = false;
   line.turn = nullptr;
   due_.push_back(line.priority);
@@ -181,12 +181,12 @@ void RetryTurns::Continue() {
   }
 }
 
-// Of those that are awake, from the first one on. Who would be tried now and is certain to fail
+// To the first of those awake that may fit. One that would be tried now and is certain to fail
 // goes behind the others.
 void RetryTurns::GiveTurnToNext(RetryLine& line) {
   std::vector<FreeResources> rooms;
   if (line.awake()) {
-    for (const Symbol node : line.nodes) rooms.push_back(room_->FreeOn(node));
+    for (const Symbol node : line.nodes) rooms.push_back(free_resources_->FreeOn(node));
   }
   const absl::Time now = clock_.Now();
   const absl::Time window = Backoff::WindowOf(now), longest = backoff_.LongestExpiration(now);
@@ -199,7 +199,7 @@ void RetryTurns::GiveTurnToNext(RetryLine& line) {
       return false;
     }
     if (waiting.profile == asked) return true;
-    if (!room_->OnlyFreeResourcesHelp(*waiting.entry->members.front().pod)) return false;
+    if (!free_resources_->OnlyFreeResourcesHelp(*waiting.entry->members.front().pod)) return false;
     asked = waiting.profile;
     return true;
   };
@@ -235,7 +235,7 @@ absl::Status RetryTurns::CheckInvariants() const {
       if (waiting.entry == nullptr) continue;
       ++counted;
       const QueueEntry& entry = *waiting.entry;
-      if (entry.state != QueueState::kUnschedulable || entry.room_line != &line || entry.has_turn)
+      if (entry.state != QueueState::kUnschedulable || entry.retry_line != &line || entry.has_turn)
         return broken(entry.key, " is in a line and ", QueueStateName(entry.state));
     }
     if (counted != line.size) return broken(counted, " wait, ", line.size, " recorded");
@@ -250,7 +250,7 @@ absl::Status RetryTurns::CheckInvariants() const {
     const bool is_tried = entry.state == QueueState::kActive ||
                           entry.state == QueueState::kBackoff ||
                           entry.state == QueueState::kInFlight;
-    if (!entry.has_turn || entry.room_line != &line || !is_tried)
+    if (!entry.has_turn || entry.retry_line != &line || !is_tried)
       return broken(entry.key, " has its turn and is ", QueueStateName(entry.state));
   }
   return absl::OkStatus();

@@ -60,7 +60,7 @@ class RetryTurns {
   // `wake` requeues an entry. `room` may be null: then no entry takes turns. All outlive this.
   RetryTurns(FreeResourcesView* room, const EventTable& table, const Clock& clock,
              const Backoff& backoff, SubQueues& places, uint64_t& next_sequence, Wake wake)
-      : room_(room),
+      : free_resources_(room),
         table_(table),
         clock_(clock),
         backoff_(backoff),
@@ -100,7 +100,7 @@ class RetryTurns {
   void GiveTurnToNext(RetryLine& line);
   static void CloseGaps(RetryLine& line);
 
-  FreeResourcesView* const room_;
+  FreeResourcesView* const free_resources_;
   const EventTable& table_;
   const Clock& clock_;
   const Backoff& backoff_;

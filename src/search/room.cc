@@ -192,7 +192,7 @@ int64_t HeldRoom(const NeededResources& needed, const NodeTable& nodes,
 int64_t HeldRoomOnRow(const NeededResources& needed, const NodeTable& nodes,
                       const NominatedRows& nominated, int32_t priority,
                       absl::Span<const NodeRow> own_rows, NodeRow row) {
-  const int32_t place = nominated.place(row);
+  const int32_t place = nominated.slot(row);
   if (nominated.lowest_priority()[place] < priority || absl::c_linear_search(own_rows, row)) {
     return 0;
   }

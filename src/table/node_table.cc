@@ -52,6 +52,11 @@ NodeRow NodeTable::FindRow(Symbol name) const {
   return slot == nullptr ? -1 : row_of_slot_[*slot];
 }
 
+NodeRow NodeTable::FindRow(absl::string_view name) const {
+  const std::optional<Symbol> symbol = Symbol::Find(name);
+  return symbol.has_value() ? FindRow(*symbol) : -1;
+}
+
 absl::Span<const int64_t> NodeTable::allocatable(ResourceId resource) const {
   if (resource >= kCommonResources) {
     const RareColumns* const rare = FindRareColumns(resource);

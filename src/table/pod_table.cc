@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodTable: finds out which pods came and went, and tells the counts.
+// PodTable: finds which pods came and went, and updates the counts.
 #include "berth/columns/pod_table.h"
 
 #include <algorithm>

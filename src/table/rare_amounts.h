@@ -11,22 +11,22 @@
 
 namespace berth {
 
-// By resource, then by place: a number that the owner gives a node, as a slot or a row.
+// By resource, then by slot: a number that the owner gives a node, such as its row.
 class RareAmounts {
  public:
   using Rare = ResourceVector::Rare;
 
-  // All that there is at `place` from now on. Calls on_change(id, amount) for each amount that was
+  // All that there is at `slot` from now on. Calls on_change(id, amount) for each amount that was
   // another one before; 0 if there is none any more.
   template <class OnChange>
-  void Set(int32_t place, const Rare& amounts, OnChange on_change) {
+  void Set(int32_t slot, const Rare& amounts, OnChange on_change) {
     if (amounts.empty() && at_.empty()) return;
     static const Rare& kNone = *new Rare();
-    const auto known = at_.find(place);
+    const auto known = at_.find(slot);
     const Rare& before = known == at_.end() ? kNone : known->second;
     if (before == amounts) return;
     const auto change = [&](ResourceId id, int64_t amount) {
-      Change(place, id, amount);
+      Change(slot, id, amount);
       on_change(id, amount);
     };
     auto old = before.begin();
@@ -40,11 +40,11 @@ class RareAmounts {
     if (amounts.empty()) {
       at_.erase(known);
     } else {
-      at_[place] = amounts;
+      at_[slot] = amounts;
     }
   }
-  void Set(int32_t place, const Rare& amounts) {
-    Set(place, amounts, [](ResourceId, int64_t) {});
+  void Set(int32_t slot, const Rare& amounts) {
+    Set(slot, amounts, [](ResourceId, int64_t) {});
   }
   void Clear() {
     at_.clear();
@@ -55,28 +55,28 @@ class RareAmounts {
   // How many amounts there are.
   size_t size() const { return size_; }
   bool Has(ResourceId id) const { return of_.contains(id); }
-  // In how many places there is any of the resource.
+  // In how many slots there is any of the resource.
   size_t PlacesWith(ResourceId id) const {
     const auto of = of_.find(id);
     return of == of_.end() ? 0 : of->second.size();
   }
-  // Calls visit(place, amount) for each amount of the resource, none of which is 0. In no order.
+  // Calls visit(slot, amount) for each amount of the resource, none of which is 0. In no order.
   template <class Visit>
   void ForEach(ResourceId id, Visit visit) const {
     const auto of = of_.find(id);
     if (of == of_.end()) return;
-    for (const auto& [place, amount] : of->second) visit(place, amount);
+    for (const auto& [slot, amount] : of->second) visit(slot, amount);
   }
 
  private:
-  void Change(int32_t place, ResourceId id, int64_t amount) {
+  void Change(int32_t slot, ResourceId id, int64_t amount) {
     if (amount != 0) {
-      auto [it, is_new] = of_[id].insert_or_assign(place, amount);
+      auto [it, is_new] = of_[id].insert_or_assign(slot, amount);
       size_ += is_new ? 1 : 0;
       return;
     }
     const auto of = of_.find(id);
-    of->second.erase(place);
+    of->second.erase(slot);
     --size_;
     if (of->second.empty()) of_.erase(of);
   }

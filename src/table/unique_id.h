@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers that tell objects apart of which one may come to stand where another one was.
+// Numbers that distinguish objects even if one takes the address of another.
 #ifndef BERTH_SRC_TABLE_UNIQUE_ID_H_
 #define BERTH_SRC_TABLE_UNIQUE_ID_H_
 

@@ -135,7 +135,7 @@ class SmallQueue {
   // A pod left the node. Who takes no turns is woken.
   void PodLeft(absl::string_view node) {
     turns_.PodLeft(Symbol::Intern(node), kEvent);
-    WakeIf([](const QueueEntry& entry) { return entry.room_line == nullptr; });
+    WakeIf([](const QueueEntry& entry) { return entry.retry_line == nullptr; });
   }
   void NodeChanged() {
     turns_.NodeChanged();
@@ -274,7 +274,7 @@ TEST_F(RetryTurnsTest, JoinedByThoseAloneThatOnlyRoomHelps) {
     QueueEntry& entry = queue_.Make(c.name, 1000);
     c.change(entry);
     EXPECT_EQ(queue_.PutBack(entry), c.want) << c.name;
-    EXPECT_EQ(entry.room_line != nullptr, c.want) << c.name;
+    EXPECT_EQ(entry.retry_line != nullptr, c.want) << c.name;
     queue_.Check();
   }
 }
@@ -423,7 +423,7 @@ TEST_F(RetryTurnsTest, WhoChangesIsRequeuedIfItWouldHaveBeen) {
   AddThree(5000);
   queue_.turns().Release(queue_.at("small"));
   EXPECT_THAT(queue_.TakeWoken(), IsEmpty()) << "no pod left";
-  EXPECT_EQ(queue_.at("small").room_line, nullptr);
+  EXPECT_EQ(queue_.at("small").retry_line, nullptr);
   queue_.PodLeft("n");
   EXPECT_THAT(queue_.TakeWoken(), ElementsAre("large", "small"));
   queue_.turns().Release(queue_.at("middle"));

@@ -63,7 +63,7 @@ struct RowChange {
 
 using LabelColumn = DictionaryColumn<LabelValue>;
 
-// Whether no two rows have the same value of the label, as of names of hosts.
+// Whether no two rows have the same value of the label, as with host names.
 inline bool HasOneNodePerValue(const LabelColumn& column) {
   const std::optional<uint32_t> none = column.Find(LabelValue{});
   const int without = none.has_value() ? column.row_count(*none) : 0;
@@ -81,7 +81,7 @@ class NodeTable {
   NodeTable(const NodeTable&) = delete;
   NodeTable& operator=(const NodeTable&) = delete;
 
-  // Another one for each table of the process: what was kept of one is not of another that took its
+  // Differs for each table of the process: what was kept of one does not hold for a table in its
   // place.
   uint64_t id() const { return id_; }
 
@@ -89,6 +89,7 @@ class NodeTable {
   const NodeInfo& node(NodeRow row) const { return *nodes_[row]; }
   // The row of the node of that name, or -1.
   NodeRow FindRow(Symbol name) const;
+  NodeRow FindRow(absl::string_view name) const;
 
   // Columns, size() long. Milli-CPU, bytes or plain counts by resource; a resource that no node
   // has is a column of zeros.
@@ -131,8 +132,8 @@ class NodeTable {
   // thread only.
   const PodTable& pods() const;
 
-  // On how many nodes the image of that name is, and its size, which for all nodes is the one that
-  // the node reports that was there first; 0 if it is nowhere.
+  // How many nodes have the image of that name, and its size for all nodes: as reported by the node
+  // that was there first; 0 if no node has it.
   int64_t image_node_count(Symbol image) const;
   int64_t image_size_bytes(Symbol image) const;
 

@@ -87,7 +87,7 @@ struct TopologyConstraint {
   std::string key;  // of the label, or the name of a level of a ClusterNetworkTopology
   // All members in one domain, or the group does not start. Otherwise in one if that is possible.
   bool required = true;
-  // If positive, not all members, but each run of so many, by their ranks.
+  // If positive, not all members, but each slice of so many, by their ranks.
   int slice_size = 0;
 };
 
@@ -191,7 +191,7 @@ class GroupPlugin {
   }
 
   // Adds to `text` what the pod says of its group, other than its name: the same text for pods that
-  // Spec() and SubgroupOf() need not tell apart. Depends on the pod alone, on the same of it as
+  // Spec() and SubgroupOf() may treat alike. Depends on the pod alone, on the same fields as
   // GroupOf(). Makes the kinds of GroupMembers::kinds().
   virtual void AppendDeclaration(const PodInfo& pod, std::string& text) const {
     (void)pod, (void)text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether asking a PostFilter plugin can come to anything, for next to nothing.
+// A cheap answer to whether a PostFilter plugin can do anything for a pod.
 #ifndef BERTH_EXTENSIONS_POST_FILTER_BOUND_H_
 #define BERTH_EXTENSIONS_POST_FILTER_BOUND_H_
 
@@ -16,7 +16,7 @@ class PostFilterBound {
 
   // False only if PostFilter would find no victim for `pod`, and do nothing else for it, on
   // whatever node and whatever its group's other pods do. Once it was false for several pods of a
-  // priority, it may only become true for all of them at once: later one is asked for all.
+  // priority, it may become true only for all of them at once: one then answers for all.
   // Scheduling thread.
   virtual bool MayHelp(const PodInfo& pod) = 0;
 

@@ -40,7 +40,7 @@ class QueueOrder {
   // Less than 0 if `a` is before `b`, more if it is behind it, 0 if QueueSort decides. Both are in
   // this line. Depends on values that do not change while they wait.
   virtual int Compare(int line, const QueuedPodInfo& a, const QueuedPodInfo& b) = 0;
-  // Whether the line waits while one of it that was tried and failed is before the others.
+  // Whether the line is strict: an entry that was tried and failed holds up those behind it.
   virtual bool IsStrict(int line) = 0;
   // A contest over such lines; ends when this does, or when LinesVersion() changes.
   virtual std::unique_ptr<QueueContest> NewContest() = 0;

@@ -15,8 +15,8 @@ struct StateUse {
 
 // Filter after PreFilter and Score after PreScore need no declaration: a profile that has the
 // second of them without the first is warned of. For other pairs, such as Score or Reserve after
-// PreFilter, nobody can know; a plugin that also derives from this says so, and then is warned of
-// for just the pairs that it names.
+// PreFilter, a plugin derives from this and declares them. Its profiles are then warned of
+// just the pairs that it declares.
 class StateUsePlugin {
  public:
   virtual ~StateUsePlugin() = default;

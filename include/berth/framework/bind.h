@@ -34,7 +34,7 @@ class PreBindPlugin {
   // which takes a thread from other bindings.
   virtual Status PreBind(CycleState& state, const PodInfo& pod, absl::string_view node_name) = 0;
 
-  // Whether that for which PreBind() said Wait has happened: Success, Wait for "not yet", or what
+  // Whether what PreBind() waits for has happened: Success, Wait for "not yet", or what
   // fails the binding. Runs on the scheduling thread: at once, every second, and when an object has
   // changed that PollWhenChanged() named. Then the next plugin's PreBind runs.
   virtual Status PollPreBind(CycleState& state, const PodInfo& pod, absl::string_view node_name);

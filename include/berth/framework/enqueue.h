@@ -89,7 +89,7 @@ struct ClusterEventWithHint {
   ClusterEvent event;
   QueueingHintFn hint;  // absent: always kQueue
   // Only for a plugin that rejects a node if less CPU or memory is free there than the pod requests
-  // (PodInfo::requests()) or no pod more is allowed there, and that reads nothing of a node but
+  // (PodInfo::requests()) or no more pods are allowed there, and that reads nothing of a node but
   // what is on it. If a pod left a node, it need not be asked again about pods that do not fit
   // there, whatever `hint` says.
   bool waits_for_room = false;
@@ -109,7 +109,7 @@ class EnqueueExtensions {
 
   // Whether its hints read nothing of a pod but what pods share that PodInfo::SharesSpec(), spec,
   // labels and namespace, and whether the change is one of that very pod, or of a ResourceClaim
-  // that it controls. One of such pods that wait is asked about for all, however many they are.
+  // that it controls. Then a hint is called once for all waiting pods that share these.
   // Always the same.
   virtual bool HintsReadSpecOnly() const { return false; }
 };

@@ -31,8 +31,8 @@ class FilterPlugin {
 
   // Gives each candidate row of `verdicts` the code Filter() would give it. The rows are
   // unmodified snapshot nodes. Returns Success, or Error to end the pod's cycle. The default
-  // calls Filter() row by row; override it only for speed. Messages are asked of Filter(), and
-  // only when someone reads them.
+  // calls Filter() row by row; override it only for speed. Messages come from Filter(), and
+  // only when they are read.
   virtual Status FilterNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                              NodeVerdicts& verdicts) const;
 };

@@ -88,7 +88,7 @@ class Handle : public PluginsRunner {
   virtual WaitingPod* FindWaitingPod(absl::string_view uid) = 0;
   // Returns whether there was such a waiting pod.
   virtual bool RejectWaitingPod(absl::string_view uid) = 0;
-  // Whether evictions for this pod are still being asked for: the cluster has not answered all.
+  // Whether evictions for this pod are under way: the cluster has not answered all requests.
   virtual bool IsPreempting(absl::string_view uid) const = 0;
   // Why the pod of that uid has no node yet; absent if it has one or is not known.
   virtual std::optional<WaitingFor> ExplainWaiting(absl::string_view uid) const = 0;
@@ -147,7 +147,7 @@ class Handle : public PluginsRunner {
   // Writes something to the status of a pod; see Cluster::PatchPodStatus(). Blocks; any thread, and
   // meant for PreBind plugins.
   virtual absl::Status PatchPodStatus(const PodStatusPatch& patch);
-  // Tells people of something wrong with a pod that is not rejected for it: a Warning event with
+  // Reports something wrong with a pod that is not rejected for it: a Warning event with
   // that reason ("UnreadableGpuRecord"), one of few that the plugin has, and text. Does not wait
   // for the cluster.
   virtual void Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) = 0;

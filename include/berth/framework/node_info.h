@@ -97,7 +97,7 @@ class NodeInfo {
   void SetSpec(std::shared_ptr<const NodeSpec> spec);
   void ClearSpec();  // the Node object is gone, its pods are not
   void AddPod(std::shared_ptr<const PodInfo> pod) { InsertPod(pods_.size(), std::move(pod)); }
-  // So that it is at that position of pods(), and nothing tells that it ever was away.
+  // At that position of pods(), as if it had never been away.
   void InsertPod(size_t position, std::shared_ptr<const PodInfo> pod);
   // Returns whether a pod of that uid was there. One of pods() is found without comparing uids.
   bool RemovePod(absl::string_view uid);

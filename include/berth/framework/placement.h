@@ -39,7 +39,7 @@ using NodePlacementPtr = std::shared_ptr<const NodePlacement>;
 struct PlacementTier {
   std::string name;  // what each of them is, for people: "rack"
   std::vector<NodePlacementPtr> placements;
-  // If positive, each run of so many members, by their ranks, has to be in one part of the
+  // If positive, each slice of so many members, by their ranks, has to be in one part of the
   // placement.
   int slice_size = 0;
   std::string part_name;  // what the parts are

@@ -25,7 +25,7 @@ class NodeStatuses {
   virtual ~NodeStatuses() = default;
   // The code of `row`; UnschedulableAndUnresolvable for rows that were never filtered.
   virtual Code code(NodeRow row) const = 0;
-  // The code with plugin and reasons; may ask the rejecting plugin's Filter() again.
+  // The code with plugin and reasons; may call the rejecting plugin's Filter() again.
   virtual Status status(NodeRow row) const = 0;
   // The plugin of status(row), without its reasons.
   virtual Symbol rejecting_plugin(NodeRow row) const { return status(row).plugin_symbol(); }
@@ -57,7 +57,7 @@ struct PostFilterResult {
   absl::Time retry_at = absl::InfiniteFuture();
   // Those that were weighed: all that are wanted if CycleState::for_explanation(), else some.
   std::vector<std::shared_ptr<const PreemptionCandidate>> candidates;
-  // Positions in `candidates` of those, among them, that nothing tells apart from the chosen one.
+  // Positions in `candidates` of those that score as the chosen one does, which is the first.
   std::vector<int> equally_good;
 
   // The names of the nodes in equally_good, sorted.

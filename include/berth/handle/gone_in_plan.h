@@ -15,8 +15,8 @@ namespace berth {
 struct GoneInPlan {
   // Pods that are not on Handle::nodes() only because the attempt makes a plan as if they had gone,
   // as a group does, which preempts as a whole: what they hold by objects, such as claims, will be
-  // free then. In the order in which they were taken off; while an AssignmentObserver is told that
-  // one goes or is back, it is one of them. Empty mostly.
+  // free then. In the order in which they were taken off. While an AssignmentObserver is called for
+  // one that goes or is back, it is one of them. Mostly empty.
   std::vector<std::shared_ptr<const PodInfo>> pods;
   // Of the plan of evictions that a group is making, another one for each; 0: none is made. A plan
   // says where the group will start, so what is on its way back by then counts as free.

@@ -55,15 +55,15 @@ struct EquivalentNodes {
   const Domains* domains = nullptr;  // null: there are no such columns
 
   int count(size_t i) const { return counts.empty() ? 1 : counts[i]; }
-  // In how many domains of `column` the nodes are for which those of `rows` stand that `takes`
-  // accepts, those without the label being in one of their own. `column` is one by which nodes are
+  // How many domains of `column` have nodes for which a row stands that `takes` accepts; nodes
+  // without the label count as one more domain. `column` is one by which nodes are
   // distinguished, unless each row stands for itself.
   int CountDomains(const LabelColumn& column, absl::FunctionRef<bool(NodeRow)> takes) const;
 };
 
 // Optional, for plugins with PreScore and Score whose scores are not cached node by node (sign.h),
 // because they depend on other nodes: then a cycle of pods like others before them costs
-// what changed: ScoreNodes and NormalizeScores are asked about one node of each class.
+// what changed: ScoreNodes and NormalizeScores are called for one node of each class.
 // Both have to return for a row what they would with the others among `rows`; so NormalizeScores
 // may use the lowest and the highest score, and what distinguishes nodes. Scheduling thread.
 class DomainScorer {
@@ -78,8 +78,8 @@ class DomainScorer {
   virtual std::optional<Status> PreScoreDomains(CycleState& state, const PodInfo& pod,
                                                 const NodeTable& nodes,
                                                 std::vector<DomainSum>& sums) = 0;
-  // The rest, before ScoreNodes() is asked about `feasible`: these are the feasible nodes, of which
-  // those that one row stands for are not distinguished by any of the sums. `feasible` is valid for
+  // The rest, before ScoreNodes() is called for `feasible`: the feasible nodes, each row with those
+  // that none of the sums distinguishes from it. `feasible` is valid for
   // the call. Not called if nothing is to be scored.
   virtual void SetFeasible(CycleState& /*state*/, const EquivalentNodes& /*feasible*/) {}
   // What the scores of a pod depend on of the feasible nodes, after PreScoreDomains(), beside the

@@ -12,8 +12,8 @@
 
 namespace berth {
 
-// Optional, for plugins that sign pods (sign.h). Where something changed the verdicts that were
-// kept are asked for again, from plugins that depend on Aspect::kNodeOther. Scheduling thread;
+// Optional, for plugins that sign pods (sign.h). Nodes where something changed are evaluated
+// again by the plugins that depend on Aspect::kNodeOther. Scheduling thread;
 // called after the plugin's PreFilter, which takes in what happened.
 class NodeChangeSource {
  public:

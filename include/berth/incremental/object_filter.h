@@ -18,7 +18,7 @@ class ObjectFilter {
   virtual ~ObjectFilter() = default;
 
   // Adds everything that Filter() reads in this cycle but the pod's spec, labels and namespace
-  // and the node with its pods. With equal inputs it says the same, word for word, of a node that
+  // and the node with its pods. With equal inputs it returns the same Status for a node that
   // did not change, and of one to which pods came or from which they went by AddPod() and
   // RemovePod(). `state` is as PreFilter left it, which did not say Skip. Scheduling thread.
   virtual void AddInputs(const CycleState& state, const PodInfo& pod,

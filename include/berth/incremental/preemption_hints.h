@@ -20,7 +20,7 @@ class PreemptionHints {
   virtual ~PreemptionHints() = default;
 
   // The victims that SelectVictims() finds for `pod`. Nodes without such pods are not dry-run: it
-  // would say NoVictimsReason() of them, and no SetRetryAt().
+  // would return NoVictimsReason() there, and not call SetRetryAt().
   enum class Victims : uint8_t {
     kAnyPod,            // nothing is known
     kLowerPriority,     // only pods of lower priority

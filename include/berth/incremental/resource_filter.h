@@ -15,7 +15,7 @@
 
 namespace berth {
 
-// What a pod wants of a node besides a place for one more pod (NodeTable::allowed_pods()).
+// What a pod needs of a node besides a place for one more pod (NodeTable::allowed_pods()).
 struct NeededResources {
   // So much of each must be left, of what is allocatable, beside the requests of the node's pods:
   // NodeTable::allocatable() - requested(), in the same units.
@@ -30,8 +30,8 @@ class ResourceFilter {
  public:
   virtual ~ResourceFilter() = default;
 
-  // What Filter() wants in this cycle: it rejects every node without such a place or with less of
-  // anything, as Unschedulable if pods take it; then its words depend only on what of it is
+  // What Filter() needs in this cycle: it rejects every node without such a place or with less of
+  // anything, as Unschedulable if pods take it; then its message depends only on what of it is
   // lacking. `state` is as PreFilter left it, which did not say Skip. Scheduling thread.
   virtual NeededResources ResourcesNeededBy(const CycleState& state, const PodInfo& pod) const = 0;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// UniformScorePlugin: a Score plugin that has nothing to say about most pods, and says so, so that
-// nobody asks it about each node.
+// UniformScorePlugin: a Score plugin that scores all nodes alike for most pods, and says so: then
+// it is not called for each node.
 #ifndef BERTH_INCREMENTAL_UNIFORM_SCORE_H_
 #define BERTH_INCREMENTAL_UNIFORM_SCORE_H_
 
@@ -21,7 +21,7 @@ class UniformScorePlugin {
 
   // The score that Score() gives every one of `nodes`, feasible or not; absent if they differ, or
   // if finding out would cost as much as the scores. Called after PreScore, if that did not say
-  // Skip. If the plugin has ScoreExtensions, NormalizeScores is then asked about one node, and what
+  // Skip. If the plugin has ScoreExtensions, NormalizeScores is then called for one node, and what
   // it says counts for all. Scheduling thread.
   virtual std::optional<int64_t> UniformScore(const CycleState& state, const PodInfo& pod,
                                               const NodeTable& nodes) const = 0;

@@ -57,7 +57,7 @@ class DisruptionBudgets {
   bool Protect(const PodInfo& pod) const;
 
   // A plan in the making evicts the pod, or does not after all: the budgets that select it count
-  // it. Spend() returns whether one does that did not before.
+  // it. Spend() returns whether a budget counts it that did not before.
   bool Spend(const PodInfo& pod);
   void GiveBack(const PodInfo& pod);
 

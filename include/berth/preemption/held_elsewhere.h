@@ -33,12 +33,12 @@ struct SharedHolding {
   }
 };
 
-// Handle::Shared<SharedHoldings>(): a plugin, of which the profile says that pods may be evicted
-// for what they hold, says which holdings there are that `pod` could use. Preemption asks, where
+// Handle::Shared<SharedHoldings>(): the holdings that `pod` could use, from a plugin for which the
+// profile allows evictions for what pods hold. Preemption calls it where
 // evictions on no single node make room for the pod. Scheduling thread.
 class SharedHoldings {
  public:
-  // With the state of the pod after PreFilter. Those with users that nobody can evict are left out.
+  // With the state of the pod after PreFilter. Without those whose users cannot be evicted.
   using Find = std::function<std::vector<SharedHolding>(const CycleState&, const PodInfo&)>;
 
   void Set(absl::string_view profile, Find find) { of_profile_[profile] = std::move(find); }

@@ -135,8 +135,8 @@ class PreemptionRules {
   virtual std::vector<CandidateScore> OrderedScores() const { return {}; }
 
   // Why no pod may be evicted from `node`; with null, from none of very many nodes: a message that
-  // names each would be as long as the list of nodes. The reason is the same with null and with any
-  // node, or another one with each.
+  // names each would be as long as the list of nodes. Either it is the same reason for null and
+  // every node, or it differs from node to node.
   virtual std::string NoVictimsReason(const NodeInfo* node, const PodInfo& preemptor) const;
 };
 
@@ -193,7 +193,7 @@ PodsByBudget SplitByBudget(absl::Span<const std::shared_ptr<const PodInfo>> pods
 
 // Where the node without the `removed` pods is not enough for the preemptor: takes off those of
 // run.elsewhere(), unit by unit, until it fits or all are gone, and adds them to `removed`. Units
-// of which `may_go` says no stay. The verdict of the filters in the end, or an Error.
+// for which `may_go` is false stay. The last verdict of the filters, or an Error.
 Status RemoveElsewhere(DryRun& run, const std::function<bool(const VictimUnit&)>& may_go,
                        std::vector<std::shared_ptr<const PodInfo>>& removed);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which pods preemptors may evict, wherever it runs: what a search over several nodes asks the
+// Which pods preemptors may evict, on whatever nodes: what a search over several nodes asks the
 // plugin whose rules these are. PreemptionRules asks the same of one node.
 #ifndef BERTH_PREEMPTION_VICTIM_RULES_H_
 #define BERTH_PREEMPTION_VICTIM_RULES_H_
@@ -62,7 +62,7 @@ class VictimTrial {
 
 // In the state of a pod for which PostFilter is asked as a member of a group that starts whole or
 // not at all: the members that still have to find a place for that, the pod itself first. Those
-// that have one are assumed. Who may take what is decided for all of them together: a group that
+// that have one are assumed. What they may take is decided for all of them together: a group that
 // would have more than its quota is guaranteed takes nothing back, not even for some of its
 // members. Lives as long as the call.
 struct PlacedTogether final : StateData {

@@ -12,7 +12,7 @@
 #include "berth/columns/node_table.h"
 #include "berth/incremental/domain_scorer.h"
 #include "berth/incremental/sign.h"
-#include "evaluation/incremental/row_groups.h"
+#include "evaluation/incremental/scored_rows.h"
 
 namespace berth {
 

@@ -13,14 +13,14 @@ namespace {
 // A row takes some 50 bytes.
 constexpr size_t kMaxScoresRows = size_t{8} << 20;
 constexpr size_t kMaxScoresBySpecRows = size_t{2} << 20;
-// A row takes some 40 bytes, more where there are many classes.
+// A row takes 20 to 40 bytes, more where there are many classes.
 constexpr size_t kMaxNodeClassesRows = size_t{4} << 20;
 // A row takes 5 bytes, and one for each rule in whose topology it is a domain of its own; what the
 // verdicts depend on takes some hundred bytes a class, 2 KiB for pods with very many volumes.
 constexpr size_t kMaxRejectionsRows = size_t{16} << 20;
 constexpr size_t kMinEntries = 8;
 
-// An entry of few rows takes as much as if it had some more.
+// An entry of fewer than kFew rows counts as one of kFew.
 size_t MostEntries(size_t most_rows, int rows) {
   constexpr int kFew = 1024;
   return std::max(kMinEntries, most_rows / static_cast<size_t>(std::max(rows, kFew)));

@@ -69,7 +69,7 @@ Evaluation IncrementalEvaluator::Evaluate(const EvaluationRequest& request,
   return evaluation;
 }
 
-// Whether a filter knows few nodes, which few_rows_ are then, outside of which it rejects the pod.
+// Whether a filter rejects the pod on all but few nodes: few_rows_ are these then.
 bool IncrementalEvaluator::SelectFewRows(const EvaluationRequest& request) {
   constexpr int kFewOf = 8;
   return request.framework.filters().SelectRows(request.state, *request.pod, request.nodes,

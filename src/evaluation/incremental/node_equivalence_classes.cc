@@ -99,7 +99,7 @@ bool NodeEquivalenceClasses::ReadAllTotals(const ScoreCache& scores,
       Leave(row);
     }
   }
-  for (Cell& cell : cells_) cell.heap.Sort();
+  for (Cell& cell : cells_) cell.heap.MakeHeap();
   touched_.resize(has_classes() ? cells_.size() : 0);
   absl::c_iota(touched_, 0);
   return absl::c_all_of(appeared, [&](NodeRow row) { return Place(scores, row, sums); });

@@ -15,8 +15,8 @@
 #include "berth/incremental/domain_scorer.h"
 #include "berth/incremental/sign.h"
 #include "evaluation/incremental/domain_groupings.h"
-#include "evaluation/incremental/row_groups.h"
 #include "evaluation/incremental/score_cache.h"
+#include "evaluation/incremental/scored_rows.h"
 #include "table/change_journal.h"
 
 namespace berth {

@@ -78,16 +78,16 @@ Aspects ScoreColumns::AddPlugins() {
     if (hook.extensions != nullptr) {
       normalized_.push_back({scorer});
     } else {
-      plain_.push_back(scorer);
-      plain_depend_on_ |= scorer.depends_on;
+      unnormalized_.push_back(scorer);
+      unnormalized_depend_on_ |= scorer.depends_on;
     }
   }
   return all;
 }
 
 Status ScoreColumns::Score(const NodeTable& nodes) {
-  plain_totals_.assign(nodes.size(), 0);
-  Status status = AddPlainScores(nodes, feasible_.rows());
+  unnormalized_totals_.assign(nodes.size(), 0);
+  Status status = AddUnnormalizedScores(nodes, feasible_.rows());
   for (Column& column : normalized_) {
     if (!status.ok()) return status;
     column.raw.clear();
@@ -99,11 +99,11 @@ Status ScoreColumns::Score(const NodeTable& nodes) {
 
 Status ScoreColumns::ScoreByImageSpread(const NodeTable& nodes, bool& differs) {
   Status status;
-  if ((plain_depend_on_ & Aspect::kImageSpread) != 0) {
+  if ((unnormalized_depend_on_ & Aspect::kImageSpread) != 0) {
     const std::vector<int64_t> before =
-        std::exchange(plain_totals_, std::vector<int64_t>(nodes.size()));
-    status = AddPlainScores(nodes, feasible_.rows());
-    for (const NodeRow row : feasible_.rows()) differs |= before[row] != plain_totals_[row];
+        std::exchange(unnormalized_totals_, std::vector<int64_t>(nodes.size()));
+    status = AddUnnormalizedScores(nodes, feasible_.rows());
+    for (const NodeRow row : feasible_.rows()) differs |= before[row] != unnormalized_totals_[row];
   }
   for (Column& column : normalized_) {
     if (!status.ok()) return status;
@@ -119,9 +119,9 @@ Status ScoreColumns::ScoreRows(const NodeTable& nodes, absl::Span<const Feasible
   std::vector<NodeRow>& changed_rows = scratch_.rows;
   changed_rows.clear();
   for (const FeasibleRow& scored : rows) changed_rows.push_back(scored.row);
-  if (Concerns(changed, plain_depend_on_)) {
-    for (const NodeRow row : changed_rows) plain_totals_[row] = 0;
-    Status status = AddPlainScores(nodes, changed_rows);
+  if (Concerns(changed, unnormalized_depend_on_)) {
+    for (const NodeRow row : changed_rows) unnormalized_totals_[row] = 0;
+    Status status = AddUnnormalizedScores(nodes, changed_rows);
     if (!status.ok()) return status;
   }
   for (Column& column : normalized_) {
@@ -146,17 +146,17 @@ Status ScoreColumns::CallPlugin(const NodeTable& nodes, const Scorer& scorer,
                                             absl::MakeSpan(scratch_.scores));
 }
 
-// Adds the weighted scores of plain_ to plain_totals_ of `rows`, which are 0.
-Status ScoreColumns::AddPlainScores(const NodeTable& nodes, absl::Span<const NodeRow> rows) {
+// Adds the weighted scores of unnormalized_ to unnormalized_totals_ of `rows`, which are 0.
+Status ScoreColumns::AddUnnormalizedScores(const NodeTable& nodes, absl::Span<const NodeRow> rows) {
   const ScoreRunner& runner = framework_.scores();
-  for (const Scorer& scorer : plain_) {
+  for (const Scorer& scorer : unnormalized_) {
     if (runner.UniformScore(*scorer.hook, state_, pod_, nodes) == 0) continue;
     Status status = CallPlugin(nodes, scorer, rows);
     if (status.ok()) status = runner.CheckScores(*scorer.hook, scratch_.scores);
     if (!status.ok()) return status;
     const int64_t factor = runner.ScoreFactor(*scorer.hook);
     for (size_t i = 0; i < rows.size(); ++i) {
-      plain_totals_[rows[i]] += scratch_.scores[i] * factor;
+      unnormalized_totals_[rows[i]] += scratch_.scores[i] * factor;
     }
   }
   return Status::Success();
@@ -189,7 +189,7 @@ void ScoreColumns::Move(const RowMove& move) {
   for (Column& column : normalized_) {
     if (!column.raw.empty()) move.Apply(column.raw);
   }
-  move.Apply(plain_totals_);
+  move.Apply(unnormalized_totals_);
   move.Apply(totals_, kInfeasible);
 }
 
@@ -220,7 +220,7 @@ void ScoreColumns::FindExtremes(Column& column) const {
 Status ScoreColumns::Renormalize(int size) {
   totals_.assign(size, kInfeasible);
   const absl::Span<const NodeRow> rows = feasible_.rows();
-  for (const NodeRow row : rows) totals_[row] = plain_totals_[row];
+  for (const NodeRow row : rows) totals_[row] = unnormalized_totals_[row];
   std::vector<int64_t>& scores = scratch_.scores;
   for (Column& column : normalized_) {
     if (rows.empty()) break;
@@ -251,7 +251,7 @@ Status ScoreColumns::UpdateTotals(absl::Span<const NodeRow> rows) {
   std::vector<NodeRow>& feasible = scratch_.rows;
   feasible.clear();
   for (const NodeRow row : rows) {
-    totals_[row] = feasible_.contains(row) ? plain_totals_[row] : kInfeasible;
+    totals_[row] = feasible_.contains(row) ? unnormalized_totals_[row] : kInfeasible;
     if (feasible_.contains(row)) feasible.push_back(row);
   }
   for (const Column& column : normalized_) {
@@ -314,7 +314,7 @@ Status ScoreColumns::TotalsOf(absl::Span<const NodeRow> rows, absl::Span<int64_t
     for (size_t i = 0; i < rows.size(); ++i) totals[i] = totals_[rows[i]];
     return Status::Success();
   }
-  for (size_t i = 0; i < rows.size(); ++i) totals[i] = plain_totals_[rows[i]];
+  for (size_t i = 0; i < rows.size(); ++i) totals[i] = unnormalized_totals_[rows[i]];
   std::vector<int64_t> scores(rows.size());
   for (const Column& column : normalized_) {
     for (size_t i = 0; i < rows.size(); ++i) scores[i] = column.score(rows[i]);

@@ -112,7 +112,7 @@ class ScoreColumns {
   };
 
   Status CallPlugin(const NodeTable& nodes, const Scorer& scorer, absl::Span<const NodeRow> rows);
-  Status AddPlainScores(const NodeTable& nodes, absl::Span<const NodeRow> rows);
+  Status AddUnnormalizedScores(const NodeTable& nodes, absl::Span<const NodeRow> rows);
   Status ScoreColumn(const NodeTable& nodes, Column& column, bool& differs);
   void FindExtremes(Column& column) const;
   Status AddNormalized(const Column& column, std::vector<NodeRow>& rows);
@@ -121,11 +121,11 @@ class ScoreColumns {
   const PodInfo& pod_;
   const CycleState& state_;
   const FeasibleRows& feasible_;
-  std::vector<Scorer> plain_;  // score plugins that do not normalise
-  Aspects plain_depend_on_ = Aspect::kNothing;
-  std::vector<Column> normalized_;     // those that do
-  std::vector<int64_t> plain_totals_;  // by row: the weighted scores of plain_
-  std::vector<int64_t> totals_;        // by row; kInfeasible if it is not feasible
+  std::vector<Scorer> unnormalized_;  // score plugins that do not normalise
+  Aspects unnormalized_depend_on_ = Aspect::kNothing;
+  std::vector<Column> normalized_;            // those that do
+  std::vector<int64_t> unnormalized_totals_;  // by row: the weighted scores of unnormalized_
+  std::vector<int64_t> totals_;               // by row; kInfeasible if it is not feasible
   BestRow best_;
   Scratch& scratch_;
 };

@@ -89,7 +89,7 @@ bool ScoreFirstSearch::PreScore(const EvaluationRequest& request, PluginMask nod
   return true;
 }
 
-// Tells the plugins that score in which domains feasible nodes are. False if there are many
+// Passes the domains of feasible nodes to the plugins that score. False if there are many
 // domains, or a plugin fails.
 bool ScoreFirstSearch::SetFeasible(const EvaluationRequest& request) {
   constexpr int kMostDomains = 256;

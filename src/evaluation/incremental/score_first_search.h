@@ -19,13 +19,15 @@ namespace berth {
 bool SomeFilterReadsObjects(const EvaluationRequest& request, PluginMask node_plugins);
 
 // Scores every node, feasible or not, and filters nodes from the highest total down: the first that
-// the filters accept is the best. That is right where the score of a node does not depend on which
-// others are feasible: all plugins that score look at one node at a time (sign.h), or say that it
-// does not, or only on the domains in which feasible nodes are (DomainScorer::ScoresDependOn); then
-// one is looked for in each. Of scores that are normalised the lowest and the highest are those of
-// feasible nodes, for which the nodes at the ends of the range are filtered. After a search that
-// found no feasible node the next one filters first: nodes that are full for one pod mostly are for
-// the next. Keeps scratch memory between searches. Scheduling thread.
+// the filters accept is the best. How depends on what scores depend on beside their own node
+// (DomainScorer::ScoresDependOn):
+// - on nothing: as it stands;
+// - on the domains that have feasible nodes: a feasible node of each domain is looked for first;
+// - on which nodes are feasible: this search is not used.
+// If scores are normalised, nodes at both ends of the range are filtered until the lowest and the
+// highest score are those of feasible nodes. After a search in vain the next one filters first:
+// nodes that are full for one pod mostly are for the next. Keeps scratch memory between searches.
+// Scheduling thread.
 class ScoreFirstSearch {
  public:
   // Sets `evaluation.best`. `request.state` has PreFilter of all plugins, which names no nodes;

@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kMaxRows = size_t{1} << 20;
 constexpr size_t kMinColumns = 8;
 
-// What the node table does not tell of single rows.
+// Changes that the node table does not report by row.
 constexpr Aspects kNotByRow = Aspect::kNodeOther | Aspect::kImageSpread;
 
 }  // namespace

@@ -92,7 +92,7 @@ void BestFirstSearch::Try(NodeRow row, CandidateList& found) {
   best_row_ = row;
 }
 
-// From those that are left no pod may be evicted, or all victims together make too little room.
+// On the nodes left no pod may be evicted, or all victims together make too little room.
 void BestFirstSearch::TryRemaining(CandidateList& found) {
   std::vector<NodeRow> rows = heap_.Rows();
   if (preemptor_.by_priority) {
@@ -120,7 +120,7 @@ std::vector<NodeRow> BestFirstSearch::TryOneOfEach(absl::Span<const NodeRow> row
   for (const NodeRow row : rows) {
     const uint32_t short_of = bounds_.feasibility(row).short_of();
     const bool has_nominated = !nominated.empty() && nominated.contains(row);
-    const bool for_resources = statuses_.rejecting_plugin(row) == preemptor_.room->plugin;
+    const bool for_resources = statuses_.rejecting_plugin(row) == preemptor_.need->plugin;
     if (short_of == 0 || !for_resources || has_nominated) {
       others.push_back(row);
       continue;
@@ -146,11 +146,11 @@ std::vector<NodeRow> BestFirstSearch::TryOneOfEach(absl::Span<const NodeRow> row
   return others;
 }
 
-// Whether the dry runs of all nodes that the filter rejects that counts room, and that stay short
-// of the same, fail for the same reasons. What nominated pods take on a node is not counted.
+// Whether dry runs of nodes that the resource filter rejects, and that stay short of the same,
+// fail for the same reasons. What nominated pods take on a node is not counted.
 bool BestFirstSearch::SameFailureIfSameShortage() const {
-  return preemptor_.fails_as_filters && preemptor_.room.has_value() &&
-         preemptor_.room->others_allow_removal;
+  return preemptor_.fails_as_filters && preemptor_.need.has_value() &&
+         preemptor_.need->others_allow_removal;
 }
 
 }  // namespace berth

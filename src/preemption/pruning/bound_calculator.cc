@@ -12,7 +12,7 @@
 namespace berth {
 namespace {
 
-constexpr int kMostRequests = EvictionFeasibility::kShortages - 1;  // of more is known nothing
+constexpr int kMostRequests = EvictionFeasibility::kShortages - 1;  // nothing is known of more
 constexpr int kPodsBit = kMostRequests;  // the number of the need of a slot for one more pod
 
 // Whether sums of such amounts cannot overflow, and less is missing as pods go: none has one of
@@ -29,9 +29,9 @@ int64_t VictimsToFree(int64_t missing, int64_t largest) {
 }  // namespace
 
 bool RequestsSlightlyLess(const PreemptorClass& less, const PreemptorClass& preemptor) {
-  if (!less.room.has_value() || !preemptor.room.has_value()) return false;
-  const NeededResources::Requests& requests = preemptor.room->needed.requests;
-  const NeededResources::Requests& lesser = less.room->needed.requests;
+  if (!less.need.has_value() || !preemptor.need.has_value()) return false;
+  const NeededResources::Requests& requests = preemptor.need->needed.requests;
+  const NeededResources::Requests& lesser = less.need->needed.requests;
   const auto is_little_less = [](const auto& a, const auto& b) {
     return a.first == b.first && a.second <= b.second && a.second >= b.second - b.second / 8;
   };
@@ -39,7 +39,7 @@ bool RequestsSlightlyLess(const PreemptorClass& less, const PreemptorClass& pree
     return false;
   }
   PreemptorClass same = less;
-  same.room->needed = preemptor.room->needed;
+  same.need->needed = preemptor.need->needed;
   return same == preemptor && less != preemptor;
 }
 
@@ -56,8 +56,8 @@ BoundCalculator::BoundCalculator(const PreemptorClass& preemptor, const NodeTabl
     levels_[level_count_++] = {level.priority.data(), level.pods.data(),
                                level.latest_start_nanos.data()};
   }
-  if (!preemptor.room.has_value()) return;
-  const NeededResources::Requests& requests = preemptor.room->needed.requests;
+  if (!preemptor.need.has_value()) return;
+  const NeededResources::Requests& requests = preemptor.need->needed.requests;
   if (requests.size() > size_t{kMostRequests}) return;
   for (const auto& [resource, amount] : requests) {
     if (!CannotOverflow(amount)) {
@@ -149,7 +149,7 @@ inline EvictionFeasibility BoundCalculator::ShortOf(NodeRow row, uint32_t bits) 
                              priority_levels_.is_merged(row) ? 0 : bits);
 }
 
-// For each need one.
+// One for each need.
 inline uint32_t BoundCalculator::BitOf(size_t need) const {
   return uint32_t{1} << (need == needs_.size() ? kPodsBit : need);
 }
@@ -213,7 +213,7 @@ void BoundCalculator::ComputeAll(std::vector<EvictionFeasibility>& feasibility,
   }
 }
 
-// All others go first that may: what is still missing then takes some of those that are protected.
+// All unprotected victims go first: what is still missing then takes some that are protected.
 CandidateBound BoundCalculator::WithBudgets(CandidateBound bound, NodeRow row, Pods nominated,
                                             const DisruptionBudgets& budgets) const {
   bound.knows_budgets = true;

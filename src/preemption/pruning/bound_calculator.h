@@ -25,11 +25,11 @@ namespace berth {
 
 // The pod that room is made for, and the pods that may go.
 struct PreemptorClass {
-  std::optional<ResourceNeed> room;  // what the pod needs, if that is known
+  std::optional<ResourceNeed> need;  // if that is known
   int64_t priority = 0;
   bool by_priority = false;  // only pods of a lower priority may go
   int64_t below() const { return by_priority ? priority : std::numeric_limits<int64_t>::max(); }
-  // Where too little room is made by all of them, a dry run fails as the filters do.
+  // Where all of them make too little room, a dry run fails as the filters do.
   bool fails_as_filters = false;
   // PreemptionHints::FirstVictimHasHighestPriority().
   bool victims_by_priority = false;
@@ -37,8 +37,8 @@ struct PreemptorClass {
   friend bool operator==(const PreemptorClass&, const PreemptorClass&) = default;
 };
 
-// Whether `less` is as `preemptor`, but needs less, by an eighth at most. What evictions come to at
-// best for it they come to at best for `preemptor`, too.
+// Whether `less` is as `preemptor`, but needs less, by an eighth at most. Upper bounds for it are
+// upper bounds for `preemptor`, too.
 bool RequestsSlightlyLess(const PreemptorClass& less, const PreemptorClass& preemptor);
 
 // Whether evictions can make room on one node. There is one for each of very many rows.
@@ -66,9 +66,9 @@ class EvictionFeasibility {
   uint32_t bits_;
 };
 
-// If something is possible, an upper bound of DefaultScoresOf(): at best, the number of
-// victims, and of those whose eviction violates a budget, the priority of the first one, when it
-// started, if it has that priority, and the sum that DefaultScoresOf() has.
+// An upper bound of DefaultScoresOf(), if evictions can make room. Of the best candidate: how many
+// victims, how many of them violate a budget, the first one's priority, the latest start of one
+// with that priority, and the priority sum of DefaultScoresOf().
 struct CandidateBound {
   int32_t victims = 0;
   int32_t violations = 0;
@@ -105,7 +105,7 @@ class BoundCalculator {
   // possible.
   void ComputeAll(std::vector<EvictionFeasibility>& feasibility,
                   std::vector<CandidateBound>& bounds) const;
-  // The same, `bound`, with budgets: at least so many pods have to go that none of them lets go.
+  // `bound` with budgets: its `violations` are how many protected pods have to go at least.
   CandidateBound WithBudgets(CandidateBound bound, NodeRow row, Pods nominated,
                              const DisruptionBudgets& budgets) const;
 

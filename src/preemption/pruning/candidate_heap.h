@@ -16,9 +16,9 @@
 
 namespace berth {
 
-// One search, which mostly looks at few nodes: the order is that which the bounds keep, and rows
-// that are not left are taken out of it for the time of the search, as they come first. If they are
-// many, the search orders those that are left by itself.
+// One search, which mostly looks at few nodes. It uses the order that the bounds keep, and hides a
+// row that is not left once it comes first, until the search ends. If many are hidden, it builds an
+// order of its own of those that are left.
 class CandidateHeap {
  public:
   // Of the rows of `bounds`, the potential nodes. Both outlive this; there is one at a time.

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "framework/nominated_rows.h"
 #include "framework/resource_need.h"
 #include "preemption/candidate_list.h"
 #include "preemption/fit_error.h"
@@ -53,7 +54,7 @@ std::optional<SearchResult> PrunedSearch::Find(const PreemptionQuery& query) {
     fit_error.AddAllWithoutVictims(query.statuses, query.potential_nodes);
     return SearchResult{.failure = std::move(fit_error).ToStatus()};
   }
-  const NodeRow own_row = OwnRow(query.pod);
+  const NodeRow own_row = NominatedRow(handle_.nominator(), handle_.nodes(), query.pod);
   const auto search_by = [&](CandidateBounds& bounds, std::optional<SearchResult>& result) {
     DryRunner dry_runs(handle_, query, dry_runs_);
     BestFirstSearch search(handle_, query, preemptor, dry_runs, bounds, with_victims, *levels_,
@@ -89,17 +90,11 @@ PreemptorClass PrunedSearch::ClassOf(const PreemptionQuery& query,
   using Victims = PreemptionHints::Victims;
   const auto* hints = dynamic_cast<const PreemptionHints*>(&query.rules);
   return {
-      .room = victims == Victims::kNone ? std::nullopt : FindNeed(query),
+      .need = victims == Victims::kNone ? std::nullopt : FindNeed(query),
       .priority = query.pod.priority(),
       .by_priority = victims == Victims::kLowerPriority || victims == Victims::kAllLowerPriority,
       .fails_as_filters = victims == Victims::kAllLowerPriority,
       .victims_by_priority = hints != nullptr && hints->FirstVictimHasHighestPriority()};
-}
-
-// The row of the node that the pod is nominated to, or -1.
-NodeRow PrunedSearch::OwnRow(const PodInfo& pod) const {
-  const std::optional<Symbol> name = Symbol::Find(handle_.nominator().NominatedNode(pod));
-  return name.has_value() ? handle_.nodes().FindRow(*name) : -1;
 }
 
 }  // namespace berth

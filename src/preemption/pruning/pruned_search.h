@@ -32,7 +32,6 @@ class PrunedSearch final : public CandidateSearch {
  private:
   std::optional<ResourceNeed> FindNeed(const PreemptionQuery& query) const;
   PreemptorClass ClassOf(const PreemptionQuery& query, PreemptionHints::Victims victims) const;
-  NodeRow OwnRow(const PodInfo& pod) const;
 
   Handle& handle_;
   DryRuns& dry_runs_;

@@ -25,7 +25,7 @@ TEST(BoundCalculator, OfOneThatNeedsLittleLessHoldsForOneThatNeedsMore) {
     const int priority = nodes.Below(7) - 2;
     const PreemptorClass less = ClassOf(1000 + 125 * nodes.Below(60), 0, priority);
     PreemptorClass more = less;
-    more.room->needed.requests.front().second *= 1.125;
+    more.need->needed.requests.front().second *= 1.125;
     ASSERT_TRUE(RequestsSlightlyLess(less, more));
     ASSERT_FALSE(RequestsSlightlyLess(more, less));
     ASSERT_FALSE(RequestsSlightlyLess(less, less));
@@ -58,7 +58,7 @@ TEST(RequestsSlightlyLess, InAmountsAlone) {
   EXPECT_FALSE(RequestsSlightlyLess(ClassOf(7000, 64, 4, Rare()), preemptor))
       << "of something else";
   PreemptorClass unknown = preemptor;
-  unknown.room.reset();
+  unknown.need.reset();
   EXPECT_FALSE(RequestsSlightlyLess(unknown, preemptor));
   EXPECT_FALSE(RequestsSlightlyLess(preemptor, unknown));
 }
@@ -81,8 +81,8 @@ TEST(BoundCalculator, AllRowsAtOnceAreWhatEachIs) {
         const int memory = nodes.Below(9), priority = nodes.Below(7) - 2;
         PreemptorClass preemptor = ClassOf(milli_cpu, memory, priority);
         preemptor.by_priority = nodes.Below(4) > 0;
-        if (nodes.Below(4) == 0) preemptor.room->needed.requests.emplace_back(kCpu, -1);
-        if (nodes.Below(8) == 0) preemptor.room.reset();
+        if (nodes.Below(4) == 0) preemptor.need->needed.requests.emplace_back(kCpu, -1);
+        if (nodes.Below(8) == 0) preemptor.need.reset();
         const BoundCalculator calculator(preemptor, nodes.table(), priority_levels);
         std::vector<EvictionFeasibility> all;
         std::vector<CandidateBound> bounds;

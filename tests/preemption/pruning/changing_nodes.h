@@ -118,8 +118,8 @@ inline PreemptorClass ClassOf(int64_t milli_cpu, int64_t memory, int64_t priorit
                               ResourceId other = kMemory) {
   PreemptorClass preemptor{
       .priority = priority, .by_priority = true, .victims_by_priority = priority > 2};
-  preemptor.room.emplace();
-  preemptor.room->needed.requests = {{kCpu, milli_cpu}, {other, memory}};
+  preemptor.need.emplace();
+  preemptor.need->needed.requests = {{kCpu, milli_cpu}, {other, memory}};
   return preemptor;
 }
 

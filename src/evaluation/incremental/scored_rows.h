@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows in groups, the best row of each at hand.
-#ifndef BERTH_SRC_EVALUATION_INCREMENTAL_ROW_GROUPS_H_
-#define BERTH_SRC_EVALUATION_INCREMENTAL_ROW_GROUPS_H_
+#ifndef BERTH_SRC_EVALUATION_INCREMENTAL_SCORED_ROWS_H_
+#define BERTH_SRC_EVALUATION_INCREMENTAL_SCORED_ROWS_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -32,17 +32,17 @@ struct ScoredRow {
 class ScoredRowHeap {
  public:
   bool empty() const { return heap_.empty(); }
-  // There are `rows` in the group; `is_now` tells which entries are up to date.
+  // The group has `rows` rows; `is_now` returns whether an entry is up to date.
   template <class IsNow>
   void Add(ScoredRow row, int rows, IsNow is_now) {
     heap_.push_back(row);
     absl::c_push_heap(heap_);
     if (heap_.size() > 2 * static_cast<size_t>(rows) + kFew) DropStale(is_now);
   }
-  // All again: Clear(), Append() of each row, Sort().
+  // All again: Clear(), Append() of each row, MakeHeap().
   void Clear() { heap_.clear(); }
   void Append(ScoredRow row) { heap_.push_back(row); }
-  void Sort() { absl::c_make_heap(heap_); }
+  void MakeHeap() { absl::c_make_heap(heap_); }
   // The best one, not to be asked if there is none.
   template <class IsNow>
   ScoredRow Best(IsNow is_now) {
@@ -69,4 +69,4 @@ class ScoredRowHeap {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_EVALUATION_INCREMENTAL_ROW_GROUPS_H_
+#endif  // BERTH_SRC_EVALUATION_INCREMENTAL_SCORED_ROWS_H_

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implementation of extended_candidates.h.
-#include "preemption/extended_candidates.h"
+// Implementation of extender_preemption.h.
+#include "preemption/extender_preemption.h"
 
 #include <algorithm>
-#include <exception>
 #include <limits>
 #include <map>
 #include <string>
@@ -13,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "berth/columns/node_table.h"
 #include "berth/extensions/extender.h"
+#include "framework/extender_guard.h"
 #include "preemption/dry_run_node.h"
 
 namespace berth {
@@ -25,15 +25,7 @@ absl::StatusOr<Answer> Ask(SchedulerExtender& extender, const PodInfo& pod,
   std::vector<const PreemptionCandidate*> asked;
   asked.reserve(candidates.size());
   for (const ScoredCandidatePtr& scored : candidates) asked.push_back(&scored->candidate);
-  try {
-    return extender.ProcessPreemption(pod, asked);
-  } catch (const std::exception& error) {
-    return absl::InternalError(
-        absl::StrCat("extender \"", extender.Name(), "\" threw: ", error.what()));
-  } catch (...) {
-    return absl::InternalError(
-        absl::StrCat("extender \"", extender.Name(), "\" threw what is no std::exception"));
-  }
+  return GuardExtender(extender, [&] { return extender.ProcessPreemption(pod, asked); });
 }
 
 // convertToVictims: an extender may name any node, and any pods on it.
@@ -41,8 +33,7 @@ absl::Status AddCandidate(const SchedulerExtender& extender, const std::string& 
                           const SchedulerExtender::Victims& victims, const NodeTable& nodes,
                           const PreemptionQuery& query,
                           std::vector<ScoredCandidatePtr>& candidates) {
-  const std::optional<Symbol> symbol = Symbol::Find(node_name);
-  const NodeRow row = symbol.has_value() ? nodes.FindRow(*symbol) : -1;
+  const NodeRow row = nodes.FindRow(node_name);
   if (row < 0) {
     return absl::NotFoundError(absl::StrCat("extender \"", extender.Name(), "\" names a node \"",
                                             node_name,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What extenders leave of the candidates.
-#ifndef BERTH_SRC_PREEMPTION_EXTENDED_CANDIDATES_H_
-#define BERTH_SRC_PREEMPTION_EXTENDED_CANDIDATES_H_
+#ifndef BERTH_SRC_PREEMPTION_EXTENDER_PREEMPTION_H_
+#define BERTH_SRC_PREEMPTION_EXTENDER_PREEMPTION_H_
 
 #include <vector>
 
@@ -24,4 +24,4 @@ Status CallExtenders(Handle& handle, const PreemptionQuery& query,
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_PREEMPTION_EXTENDED_CANDIDATES_H_
+#endif  // BERTH_SRC_PREEMPTION_EXTENDER_PREEMPTION_H_
