@@ -103,4 +103,14 @@ std::vector<UnreadField> FieldsOfGatesThatAreOff(const DeviceFeatures& features,
   return fields;
 }
 
+bool FieldsOfGatesInSlices::Any(const DeviceFeatures& features, const ObjectStore& objects) {
+  const uint64_t version = objects.version(Kind::kResourceSlice);
+  if (version_ == version) return any_;
+  version_ = version;
+  any_ = absl::c_any_of(objects.List(Kind::kResourceSlice), [&](const Object* slice) {
+    return !FieldsOfGatesThatAreOff(features, *slice).empty();
+  });
+  return any_;
+}
+
 }  // namespace berth

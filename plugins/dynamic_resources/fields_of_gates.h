@@ -3,11 +3,14 @@
 #ifndef BERTH_PLUGINS_DYNAMIC_RESOURCES_FIELDS_OF_GATES_H_
 #define BERTH_PLUGINS_DYNAMIC_RESOURCES_FIELDS_OF_GATES_H_
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "berth/api/object.h"
 #include "berth/devices/device_features.h"
 #include "berth/extensions/unread_fields.h"
+#include "berth/handle/object_store.h"
 
 namespace berth {
 
@@ -15,6 +18,16 @@ namespace berth {
 // told by an error of their claim.
 std::vector<UnreadField> FieldsOfGatesThatAreOff(const DeviceFeatures& features,
                                                  const Object& object);
+
+// Whether any slice has such fields; remembered as long as slices stay. Scheduling thread.
+class FieldsOfGatesInSlices {
+ public:
+  bool Any(const DeviceFeatures& features, const ObjectStore& objects);
+
+ private:
+  std::optional<uint64_t> version_;
+  bool any_ = false;
+};
 
 }  // namespace berth
 

@@ -95,16 +95,16 @@ class ClaimRules : ObjectRules {
   // Of requests and subrequests.
   void Name(Value owner, const std::string& path, const std::string& before) {
     const Value name = owner.Find("name");
-    if (!IsSet(name)) return Refuse({}, owner, path + ".name: is missing");
+    if (!IsSet(name)) return Error({}, owner, path + ".name: is missing");
     const std::string text(Text(name));
     if (!IsDnsLabel(text)) {
-      return Refuse(name, owner,
-                    absl::StrCat(path, ".name: ", Quoted(text),
-                                 " is no name; it has lower case letters, digits and '-', up to "
-                                 "63, and begins and ends with a letter or digit"));
+      return Error(name, owner,
+                   absl::StrCat(path, ".name: ", Quoted(text),
+                                " is no name; it has lower case letters, digits and '-', up to "
+                                "63, and begins and ends with a letter or digit"));
     }
     if (requests_.insert(before + text).second) return;
-    Refuse(name, owner, absl::StrCat(path, ".name: ", Quoted(text), " is there a second time"));
+    Error(name, owner, absl::StrCat(path, ".name: ", Quoted(text), " is there a second time"));
   }
 
   void Request(Value request, const std::string& path) {
@@ -115,18 +115,18 @@ class ClaimRules : ObjectRules {
                      [&](absl::string_view field) { return IsSet(request.Find(field)); });
     const bool has_fields = set != std::end(kFieldsOfExactly);
     if (!is_beta1() && has_fields) {
-      Refuse(request.Find(*set), request,
-             absl::StrCat(path, ".", *set, ": stands in `exactly` in resource.k8s.io/", version(),
-                          "; in the request itself only in v1beta1"));
+      Error(request.Find(*set), request,
+            absl::StrCat(path, ".", *set, ": stands in `exactly` in resource.k8s.io/", version(),
+                         "; in the request itself only in v1beta1"));
     } else if (is_beta1() && IsSet(exactly)) {
-      Refuse(exactly, request,
-             path +
-                 ".exactly: is not in resource.k8s.io/v1beta1, where its fields stand in the "
-                 "request itself; write the object as v1");
+      Error(exactly, request,
+            path +
+                ".exactly: is not in resource.k8s.io/v1beta1, where its fields stand in the "
+                "request itself; write the object as v1");
     } else if (IsSet(list) && (has_fields || IsSet(exactly))) {
-      Refuse(list, request,
-             absl::StrCat(path, ".firstAvailable: cannot stand beside ",
-                          is_beta1() ? *set : "exactly", "; a request has one of them"));
+      Error(list, request,
+            absl::StrCat(path, ".firstAvailable: cannot stand beside ",
+                         is_beta1() ? *set : "exactly", "; a request has one of them"));
     }
     if (IsSet(exactly)) Exact(exactly, path + ".exactly");
     if (is_beta1() && has_fields) Exact(request, path);
@@ -153,15 +153,15 @@ class ClaimRules : ObjectRules {
     Tolerations(request, path);
     const Value count = request.Find("count");
     if (Text(request.Find("allocationMode")) == "All" && count.AsInt64().value_or(0) != 0) {
-      Refuse(count, request,
-             path + ".count: cannot be set with allocationMode All, which takes all there are");
+      Error(count, request,
+            path + ".count: cannot be set with allocationMode All, which takes all there are");
     }
   }
 
   void References(Value owner, const std::string& path) {
     ForEach(owner, "requests", path, [&](Value name, const std::string& at) {
       if (requests_.count(std::string(Text(name))) > 0) return;
-      Refuse(name, owner, absl::StrCat(at, ": ", NoRequest(Text(name))));
+      Error(name, owner, absl::StrCat(at, ": ", NoRequest(Text(name))));
     });
   }
 
@@ -191,18 +191,17 @@ class ClaimRules : ObjectRules {
     if (!IsSet(match) && !IsSet(distinct)) {
       Refuse({}, constraint, path + ": has neither matchAttribute nor distinctAttribute");
     } else if (IsSet(match) && IsSet(distinct)) {
-      Refuse(
-          distinct, constraint,
-          path + ".distinctAttribute: cannot stand beside matchAttribute; write two constraints");
+      Error(distinct, constraint,
+            path + ".distinctAttribute: cannot stand beside matchAttribute; write two constraints");
     }
     for (const auto& [value, field] :
          {std::pair(match, ".matchAttribute"), std::pair(distinct, ".distinctAttribute")}) {
       const absl::string_view name = Text(value);
       if (!IsSet(value)) continue;
       if (absl::c_count(name, '/') != 1) {
-        Refuse(value, constraint,
-               absl::StrCat(path, field, ": ", Quoted(name),
-                            " has no domain; write it as DOMAIN/NAME, mostly the driver's"));
+        Error(value, constraint,
+              absl::StrCat(path, field, ": ", Quoted(name),
+                           " has no domain; write it as DOMAIN/NAME, mostly the driver's"));
       } else if (!IsQualifiedName(name)) {
         Refuse(value, constraint,
                absl::StrCat(path, field, ": ", Quoted(name),
@@ -225,10 +224,10 @@ class ReferenceRules : ObjectRules {
     ForEach(pod_spec, "resourceClaims", path, [&](Value reference, const std::string& at) {
       const Value name = reference.Find("name");
       if (Text(name).empty()) {
-        Refuse(name, reference, at + ".name: is missing");
+        Error(name, reference, at + ".name: is missing");
       } else if (!names.insert(Text(name)).second) {
-        Refuse(name, reference,
-               absl::StrCat(at, ".name: ", Quoted(Text(name)), " is there a second time"));
+        Error(name, reference,
+              absl::StrCat(at, ".name: ", Quoted(Text(name)), " is there a second time"));
       }
       Claim(reference, at);
     });
@@ -245,10 +244,10 @@ class ReferenceRules : ObjectRules {
     const Value claim = reference.Find("resourceClaimName");
     const Value claim_template = reference.Find("resourceClaimTemplateName");
     if (IsSet(claim) && IsSet(claim_template)) {
-      Refuse(claim_template, reference,
-             path +
-                 ".resourceClaimTemplateName: cannot stand beside resourceClaimName; a reference "
-                 "has one of them");
+      Error(claim_template, reference,
+            path +
+                ".resourceClaimTemplateName: cannot stand beside resourceClaimName; a reference "
+                "has one of them");
     } else if (!IsSet(claim) && !IsSet(claim_template)) {
       Refuse({}, reference,
              path +
@@ -260,7 +259,7 @@ class ReferenceRules : ObjectRules {
   void Use(Value use, const std::string& path, const std::set<absl::string_view>& names) {
     const Value name = use.Find("name");
     if (names.count(Text(name)) > 0) return;
-    Refuse(
+    Error(
         name, use,
         absl::StrCat(path, ".name: ", Quoted(Text(name)), " is none of the pod's resourceClaims",
                      names.empty() ? ", of which it has none" : ": " + absl::StrJoin(names, ", ")));

@@ -109,6 +109,14 @@ void ObjectRules::ForEach(Value owner, absl::string_view field, const std::strin
   }
 }
 
+void ObjectRules::Error(Value at, Value otherwise, std::string message) {
+  Error(at ? at.where() : otherwise.where(), std::move(message));
+}
+
+void ObjectRules::Error(const SourceLocation& where, std::string message) {
+  problems_.AddError(where, "", std::move(message));
+}
+
 void ObjectRules::Refuse(Value at, Value otherwise, std::string message) {
   Refuse(at ? at.where() : otherwise.where(), std::move(message));
 }

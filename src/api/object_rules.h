@@ -42,8 +42,12 @@ class ObjectRules {
   bool is_beta1() const { return version_ == "v1beta1"; }
   absl::string_view version() const { return version_; }
 
-  // Of what an API server refuses: an error, or a warning in an object that one has stored. At the
-  // place of `at`, or of `otherwise` if that is not there.
+  // Of what no version of the API has: an error, at the place of `at`, or of `otherwise` if that is
+  // not there.
+  void Error(Value at, Value otherwise, std::string message);
+  void Error(const SourceLocation& where, std::string message);
+  // Of what an API server refuses: an error, or a warning in an object that one has stored:
+  // it may be of a later version.
   void Refuse(Value at, Value otherwise, std::string message);
   void Refuse(const SourceLocation& where, std::string message);
   void Warn(Value at, Value otherwise, std::string message);

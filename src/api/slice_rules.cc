@@ -124,9 +124,9 @@ class SliceRules : ObjectRules {
   void Nodes(Value spec, const std::string& path) {
     const std::vector<absl::string_view> set = NodeFields(spec);
     if (set.size() > 1) {
-      Refuse(spec.Find(set[1]), spec,
-             absl::StrCat(path, ".", set[1], ": cannot stand beside ", set[0],
-                          "; a slice says in one way for which nodes it is"));
+      Error(spec.Find(set[1]), spec,
+            absl::StrCat(path, ".", set[1], ": cannot stand beside ", set[0],
+                         "; a slice says in one way for which nodes it is"));
     } else if (set.empty() && spec.Find("devices").size() > 0) {
       Warn({}, spec,
            path +
@@ -158,25 +158,25 @@ class SliceRules : ObjectRules {
                       ": is for no node; with perDeviceNodeSelection it has one of nodeName, "
                       "nodeSelector and allNodes");
     }
-    Refuse(fields.Find(set[1]), device,
-           absl::StrCat(path, ".", set[1], ": cannot stand beside ", set[0],
-                        "; a device says in one way for which nodes it is"));
+    Error(fields.Find(set[1]), device,
+          absl::StrCat(path, ".", set[1], ": cannot stand beside ", set[0],
+                       "; a device says in one way for which nodes it is"));
   }
 
   // Whether `basic` stands where the version has it.
   void Form(Value device, Value basic, const std::string& path) {
     if (!is_beta1() && IsSet(basic)) {
-      return Refuse(basic, device,
-                    absl::StrCat(path, ".basic: is not in resource.k8s.io/", version(),
-                                 ", where its fields stand in the device itself; only v1beta1 has "
-                                 "it"));
+      return Error(basic, device,
+                   absl::StrCat(path, ".basic: is not in resource.k8s.io/", version(),
+                                ", where its fields stand in the device itself; only v1beta1 has "
+                                "it"));
     }
     if (!is_beta1() || IsSet(basic)) return;
     for (const absl::string_view field : {"attributes", "capacity"}) {
       if (!IsSet(device.Find(field))) continue;
-      return Refuse(device.Find(field), device,
-                    absl::StrCat(path, ".", field, ": stands in `basic` in resource.k8s.io/",
-                                 "v1beta1; write the object as v1, or move it there"));
+      return Error(device.Find(field), device,
+                   absl::StrCat(path, ".", field, ": stands in `basic` in resource.k8s.io/",
+                                "v1beta1; write the object as v1, or move it there"));
     }
   }
 
@@ -247,8 +247,8 @@ class SliceRules : ObjectRules {
                                        "version");
     }
     if (set.size() > 1) {
-      return Refuse(attribute.where,
-                    absl::StrCat(at(), ": has one value, not ", absl::StrJoin(set, " and ")));
+      return Error(attribute.where,
+                   absl::StrCat(at(), ": has one value, not ", absl::StrJoin(set, " and ")));
     }
     const Value value = attribute.value.Find(set[0]);
     if (Text(value).size() > kLongestAttribute) {

@@ -152,7 +152,7 @@ class Explained {
   static std::unique_ptr<Explained> Create(const ClusterServerOptions& options,
                                            std::vector<Object> objects, absl::Status& status) {
     std::unique_ptr<Explained> explained(new Explained);
-    AddClaimsOfTemplates(objects);
+    RunResourceClaimController(objects);
     Problems problems;
     explained->explainer_ =
         Explainer::Create(options.configuration, *options.registry, explained->clock_,

@@ -157,7 +157,7 @@ TEST(SliceRules, PoliciesOfCapacities) {
       {with("default: 4Gi, validValues: [4Gi, 41Gi]"),
        "validValues[1]: 41Gi is more than the capacity, 40Gi"},
       {with("default: 8Gi, validRange: {min: 4Gi, step: 0}"), "validRange.step: is 0"},
-      {with("default: 8Gi, validRange: {min: 4Gi, step: 37Gi}"),
+      {with("default: 4Gi, validRange: {min: 4Gi, step: 37Gi}"),
        "validRange.step: min and one step are 41Gi, more than the capacity, 40Gi"},
       {with("default: 7Gi, validRange: {min: 4Gi, step: 2Gi}"),
        "default: 7Gi is no whole number of steps of 2Gi above min, 4Gi"},
