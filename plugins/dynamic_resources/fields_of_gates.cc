@@ -55,17 +55,24 @@ void AddOfSlice(const DeviceFeatures& features, const api::ResourceSliceSpec& sp
   }
 }
 
-// With DRADeviceBindingConditions alone such a request is an error, of which the pod is told.
 void AddOfClaim(const DeviceFeatures& features, const api::ResourceClaimSpec& spec,
                 std::vector<UnreadField>& fields) {
-  if (features.consumable_capacity || features.binding_conditions) return;
+  if (features.consumable_capacity) return;
+  if (absl::c_any_of(spec.devices().constraints(), [](const api::DeviceConstraint& constraint) {
+        return constraint.has_distinct_attribute();
+      })) {
+    fields.push_back(
+        Off("DRAConsumableCapacity", "its distinctAttribute is an error for its pods"));
+    return;
+  }
   const bool has_capacity =
       absl::c_any_of(spec.devices().requests(), [](const api::DeviceRequest& request) {
         return request.exactly().has_capacity() ||
                absl::c_any_of(request.first_available(),
                               [](const auto& alternative) { return alternative.has_capacity(); });
       });
-  if (!has_capacity) return;
+  // With DRADeviceBindingConditions alone it is an error, of which the pod is told.
+  if (!has_capacity || features.binding_conditions) return;
   fields.push_back(Off("DRAConsumableCapacity",
                        "its requests for capacity are ignored, devices are given whole"));
 }
