@@ -2,9 +2,12 @@
 // Implementation of binding_conditions.h.
 #include "plugins/dynamic_resources/binding_conditions.h"
 
+#include <vector>
+
 #include "absl/algorithm/container.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "berth/api/time.h"
 
 namespace berth {
@@ -54,6 +57,22 @@ absl::StatusOr<bool> IsReadyForBinding(const api::ResourceClaim& claim) {
     if (!is_ready) return false;
   }
   return true;
+}
+
+std::string AwaitedConditions(const api::ResourceClaim& claim) {
+  std::vector<std::string> devices;
+  for (const auto& result : claim.status().allocation().devices().results()) {
+    const api::AllocatedDeviceStatus* const status = FindStatus(claim, result);
+    std::vector<std::string> missing;
+    for (const std::string& type : result.binding_conditions()) {
+      if (status == nullptr || FindTrue(*status, type) == nullptr) missing.push_back(type);
+    }
+    if (missing.empty()) continue;
+    devices.push_back(absl::StrCat(absl::StrJoin(missing, " and "), " of ", result.driver(), "/",
+                                   result.pool(), "/", result.device(),
+                                   missing.size() == 1 ? " is true" : " are true"));
+  }
+  return absl::StrJoin(devices, ", ");
 }
 
 bool IsBindingOverdue(const api::ResourceClaim& claim, absl::Duration timeout, absl::Time now) {

@@ -19,6 +19,10 @@ bool HasBindingConditions(const api::AllocationResult& allocation);
 // kube-scheduler v1.35 dynamicresources isClaimReadyForBinding.
 absl::StatusOr<bool> IsReadyForBinding(const api::ResourceClaim& claim);
 
+// "A of d.x/pool/gpu-0 is true": what IsReadyForBinding() waits for, of all devices. Empty if
+// nothing.
+std::string AwaitedConditions(const api::ResourceClaim& claim);
+
 // Whether the claim has binding conditions, and was allocated more than `timeout` ago. As
 // isClaimTimeout.
 bool IsBindingOverdue(const api::ResourceClaim& claim, absl::Duration timeout, absl::Time now);

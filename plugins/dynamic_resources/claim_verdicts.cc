@@ -107,7 +107,7 @@ Status ClaimVerdicts::StatusOf(ClaimVerdict verdict, const ClaimsOfPod& claims,
     case ClaimVerdict::kFeasible:
       break;
     case ClaimVerdict::kCannotAllocate:
-      return rejected("cannot allocate all claims");
+      return rejected(kCannotAllocate);
     case ClaimVerdict::kInvalidPools:
       return rejected("invalid resource pools were encountered");
     case ClaimVerdict::kTimedOut:

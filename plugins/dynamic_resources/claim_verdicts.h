@@ -17,6 +17,9 @@
 
 namespace berth {
 
+// Upstream's text for a node where a claim gets no devices.
+inline constexpr char kCannotAllocate[] = "cannot allocate all claims";
+
 // As a number that nodes with the same reason share.
 enum class ClaimVerdict : uint8_t {
   kFeasible,

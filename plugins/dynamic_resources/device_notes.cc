@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -15,7 +16,10 @@
 #include "absl/strings/str_join.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/resource_v1.pb.h"
+#include "berth/columns/node_table.h"
 #include "berth/devices/device_explanation.h"
+#include "berth/devices/extended_resource_classes.h"
+#include "berth/handle/object_store.h"
 #include "plugins/dynamic_resources/node_allocations.h"
 
 namespace berth {
@@ -63,6 +67,11 @@ std::string ResourceOf(const Mappings& mappings, absl::string_view request) {
 std::string DetailsOf(const api::DeviceRequestAllocationResult& result) {
   std::vector<std::string> details;
   if (result.admin_access()) details.push_back("admin access");
+  if (!result.binding_conditions().empty()) {
+    details.push_back(absl::StrCat("bound when ",
+                                   absl::StrJoin(result.binding_conditions(), " and "), " ",
+                                   result.binding_conditions_size() == 1 ? "is" : "are", " true"));
+  }
   for (const auto& [name, amount] : result.consumed_capacity()) {
     details.push_back(absl::StrCat(name, " ", amount.string()));
   }
@@ -112,9 +121,23 @@ std::string WhyNone(const ExplainedRequest& request) {
   }
   const std::string wanted = CountOf(static_cast<size_t>(request.count), "device");
   if (request.possible.empty()) return absl::StrCat("asks for ", wanted, ", and can have none");
-  std::string possible = absl::StrCat("asks for ", wanted, ", and can have ",
-                                      request.possible.size(), ": ", DeviceList(request.possible));
-  if (static_cast<int64_t>(request.possible.size()) < request.count) return possible;
+  int64_t can_have = 0;
+  std::vector<std::string> shared;
+  for (size_t i = 0; i < request.possible.size(); ++i) {
+    can_have += request.shares[i];
+    if (request.shares[i] > 1) {
+      shared.push_back(
+          absl::StrCat(request.possible[i].device.view(), " ", request.shares[i], " times"));
+    }
+  }
+  can_have = std::min(can_have, request.count);
+  const bool is_too_few = can_have < request.count;
+  std::string possible =
+      absl::StrCat("asks for ", wanted, ", and can have ",
+                   request.may_be_fewer && can_have > 1 ? "at most " : "", can_have, ": ",
+                   DeviceList(request.possible),
+                   shared.empty() ? "" : absl::StrCat(" (", absl::StrJoin(shared, ", "), ")"));
+  if (is_too_few) return possible;
   return absl::StrCat(possible,
                       "; constraints, shared counters or other requests leave too few of them");
 }
@@ -188,8 +211,10 @@ void NameNominatedPods(const ClaimsOfPod& claims, const ClusterDevices& devices,
       std::map<std::string, RejectedDevices> planned;  // by the pod's key
       std::erase_if(of_reason.devices, [&](const DeviceId& device) {
         const auto nominated = claims.nominated->devices.find(device);
-        if (of_reason.reason != kInUse || nominated == claims.nominated->devices.end())
+        if (!absl::StartsWith(of_reason.reason, kInUse) ||
+            nominated == claims.nominated->devices.end()) {
           return false;
+        }
         if (devices.Holds(device)) return false;
         planned[nominated->second].devices.push_back(device);
         return true;
@@ -221,7 +246,60 @@ void AddWanted(const std::string& reference, absl::Span<const ExplainedRequest> 
   }
 }
 
+// As NodeAllocations asks for devices of the node.
+std::vector<ExplainedRequest> ExplainedOn(const ClaimsOfPod& claims,
+                                          const ClaimsToAllocate& on_node,
+                                          const ClusterDevices& devices, const NodeInfo& node) {
+  const auto is_held = [&](const DeviceId& device) {
+    return devices.Holds(device) || NodeAllocations::IsNominated(claims, device);
+  };
+  const AllocationRequest request = {.inventory = devices.inventory(),
+                                     .claims = on_node.claims,
+                                     .is_held = is_held,
+                                     .consumed = [&](const DeviceId& device) {
+                                       return NodeAllocations::Consumed(devices, claims, device);
+                                     }};
+  return ExplainDevices(request, node.name(), node.labels());
+}
+
 }  // namespace
+
+std::vector<std::string> GatesInTheWay(const ClaimsOfPod& claims, const ClusterDevices& devices,
+                                       const NodeTable& nodes, const ObjectStore& objects) {
+  constexpr int kMostNodes = 8;
+  std::set<std::string> gates;
+  for (NodeRow row = 0; row < std::min<NodeRow>(nodes.size(), kMostNodes); ++row) {
+    const ClaimsToAllocate* const on_node = claims.ToAllocateOn(nodes.node(row));
+    if (on_node == nullptr) continue;
+    for (const ExplainedRequest& request :
+         ExplainedOn(claims, *on_node, devices, nodes.node(row))) {
+      for (const RejectedDevices& rejected : request.rejected) {
+        if (!rejected.gate.empty()) gates.emplace(rejected.gate);
+      }
+    }
+  }
+  // These slices are for no node at all, then.
+  if (!devices.inventory().features().partitionable_devices &&
+      absl::c_any_of(objects.List(Kind::kResourceSlice), [](const Object* slice) {
+        return slice->As<api::ResourceSlice>().spec().per_device_node_selection();
+      })) {
+    gates.emplace("DRAPartitionableDevices");
+  }
+  return {gates.begin(), gates.end()};
+}
+
+std::vector<NodeNote> NotesOnExtendedResources(const PodInfo& pod, const NodeInfo& node,
+                                               const ObjectStore& objects) {
+  std::vector<NodeNote> notes;
+  pod.requests().ForEach([&](ResourceId resource, int64_t) {
+    const std::string name(ResourceName(resource));
+    if (!IsDeviceResourceName(name) || node.allocatable().Get(resource) > 0) return;
+    std::string text =
+        WhatDevicesWouldDo(resource, [&] { return objects.List(Kind::kDeviceClass); });
+    if (!text.empty()) notes.push_back({name, std::move(text)});
+  });
+  return notes;
+}
 
 std::vector<NodeNote> NotesOnDevices(const ClaimsOfPod& claims,
                                      absl::StatusOr<ClaimVerdict> verdict,
@@ -232,16 +310,7 @@ std::vector<NodeNote> NotesOnDevices(const ClaimsOfPod& claims,
   if (ClaimVerdicts::OnSpecialClaim(claims, node) != ClaimVerdict::kFeasible) return notes;
   const ClaimsToAllocate& on_node = *claims.ToAllocateOn(node);
   if (on_node.claims.empty()) return notes;
-  const auto is_held = [&](const DeviceId& device) {
-    return devices.Holds(device) || NodeAllocations::IsNominated(claims, device);
-  };
-  const AllocationRequest request = {.inventory = devices.inventory(),
-                                     .claims = on_node.claims,
-                                     .is_held = is_held,
-                                     .consumed = [&](const DeviceId& device) {
-                                       return NodeAllocations::Consumed(devices, claims, device);
-                                     }};
-  std::vector<ExplainedRequest> explained = ExplainDevices(request, node.name(), node.labels());
+  std::vector<ExplainedRequest> explained = ExplainedOn(claims, on_node, devices, node);
   NameNominatedPods(claims, devices, explained);
   const bool explains_failure = verdict.ok() && (*verdict == ClaimVerdict::kCannotAllocate ||
                                                  *verdict == ClaimVerdict::kInvalidPools);

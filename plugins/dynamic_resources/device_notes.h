@@ -3,17 +3,22 @@
 #ifndef BERTH_PLUGINS_DYNAMIC_RESOURCES_DEVICE_NOTES_H_
 #define BERTH_PLUGINS_DYNAMIC_RESOURCES_DEVICE_NOTES_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "berth/extensions/explain.h"
 #include "berth/framework/node_info.h"
+#include "berth/framework/pod_info.h"
+#include "berth/handle/object_store.h"
 #include "plugins/dynamic_resources/claim_verdicts.h"
 #include "plugins/dynamic_resources/claims_state.h"
 #include "plugins/dynamic_resources/cluster_devices.h"
 
 namespace berth {
+
+class NodeTable;
 
 // By claim the devices that it has, or would get as `planned`; by request, if it would not get any,
 // how many it could have, and which are out of the question, and why:
@@ -22,6 +27,16 @@ std::vector<NodeNote> NotesOnDevices(const ClaimsOfPod& claims,
                                      absl::StatusOr<ClaimVerdict> verdict,
                                      absl::Span<const PlannedAllocation> planned,
                                      const ClusterDevices& devices, const NodeInfo& node);
+
+// The feature gates that are off and without which nodes have devices that would match claims: of
+// the first nodes that say so.
+std::vector<std::string> GatesInTheWay(const ClaimsOfPod& claims, const ClusterDevices& devices,
+                                       const NodeTable& nodes, const ObjectStore& objects);
+
+// For profiles without DRAExtendedResource: resources that the node does not have, and for which
+// devices of a class would stand.
+std::vector<NodeNote> NotesOnExtendedResources(const PodInfo& pod, const NodeInfo& node,
+                                               const ObjectStore& objects);
 
 }  // namespace berth
 

@@ -2,20 +2,25 @@
 // The extension points of DynamicResources, in the order in which they run.
 #include "plugins/dynamic_resources/dynamic_resources.h"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/resource_v1.pb.h"
+#include "berth/api/time.h"
 #include "berth/columns/node_table.h"
 #include "berth/columns/node_verdicts.h"
 #include "plugins/dynamic_resources/allocation_score.h"
+#include "plugins/dynamic_resources/binding_conditions.h"
 #include "plugins/dynamic_resources/claim_hints.h"
 #include "plugins/dynamic_resources/claim_writes.h"
 #include "plugins/dynamic_resources/device_notes.h"
+#include "plugins/dynamic_resources/fields_of_gates.h"
 #include "plugins/dynamic_resources/pod_claims.h"
 #include "plugins/dynamic_resources/shared_claims.h"
 
@@ -436,7 +441,9 @@ Status DynamicResources::SignPod(const PodInfo& pod, PodSignature& signature) co
 std::vector<NodeNote> DynamicResources::ExplainNode(const CycleState& state, const PodInfo& pod,
                                                     const NodeInfo& node) const {
   const ClaimsState* const data = state.Find(kClaimsState);
-  if (data == nullptr) return {};
+  if (data == nullptr)
+    return classes_ == nullptr ? NotesOnExtendedResources(pod, node, handle_.objects())
+                               : std::vector<NodeNote>();
   return NotesOnDevices(*data->pod, verdicts_.On(*data->pod, node),
                         ExplainAllocations(state, pod, node), *devices_, node);
 }
@@ -463,6 +470,45 @@ std::vector<PlannedAllocation> DynamicResources::ExplainAllocations(const CycleS
     planned.push_back({claims.claims[on_node.positions[i]].reference, *std::move(result)});
   }
   return planned;
+}
+
+void DynamicResources::ExplainWaiting(const PodInfo& pod, const Status& rejection,
+                                      const NodeTable& nodes, WaitingFor& waiting) const {
+  waiting.reason = WaitingReason::kDevices;
+  if (rejection.IsWait()) return ExplainPreBind(pod, waiting);
+  if (rejection.reasons().empty() || rejection.reasons().front() != kCannotAllocate ||
+      !ignored_fields_.Any(devices_->inventory().features(), handle_.objects())) {
+    return;
+  }
+  ClaimsOfPod claims;
+  if (!reader_.Read(pod, claims).ok()) return;
+  const std::vector<std::string> gates = GatesInTheWay(claims, *devices_, nodes, handle_.objects());
+  if (gates.empty()) return;
+  absl::StrAppend(&waiting.detail, " (devices that match are out of reach while ",
+                  absl::StrJoin(gates, " and "), gates.size() == 1 ? " is" : " are", " off)");
+}
+
+void DynamicResources::ExplainPreBind(const PodInfo& pod, WaitingFor& waiting) const {
+  std::vector<PodClaim> claims;
+  if (!FindPodClaims(pod, handle_.objects(), claims).ok()) return;
+  if (const Object* const special = devices_->SpecialClaimOf(pod.uid(), handle_.objects())) {
+    claims.push_back({"", *special});
+  }
+  std::vector<std::string> awaited;
+  for (const PodClaim& claim : claims) {
+    std::string conditions = AwaitedConditions(claim.claim());
+    if (conditions.empty()) continue;
+    awaited.push_back(std::move(conditions));
+    const api::AllocationResult& allocation = claim.claim().status().allocation();
+    if (!binding_timeout_.has_value() || !allocation.has_allocation_timestamp()) continue;
+    waiting.until =
+        std::min(waiting.until, ToTime(allocation.allocation_timestamp()) + *binding_timeout_);
+  }
+  waiting.detail = absl::StrJoin(awaited, ", ");
+}
+
+std::vector<UnreadField> DynamicResources::UnreadIn(const Object& object) const {
+  return FieldsOfGatesThatAreOff(devices_->inventory().features(), object);
 }
 
 }  // namespace berth

@@ -18,6 +18,7 @@
 #include "berth/extensions/member_choices.h"
 #include "berth/extensions/post_filter_bound.h"
 #include "berth/extensions/state_use.h"
+#include "berth/extensions/unread_fields.h"
 #include "berth/extensions/waiting.h"
 #include "berth/framework/args.h"
 #include "berth/framework/bind.h"
@@ -41,6 +42,7 @@
 #include "plugins/dynamic_resources/cluster_devices.h"
 #include "plugins/dynamic_resources/device_preemption.h"
 #include "plugins/dynamic_resources/dynamic_resources_args.h"
+#include "plugins/dynamic_resources/fields_of_gates.h"
 #include "plugins/dynamic_resources/gang_devices.h"
 #include "plugins/dynamic_resources/node_allocations.h"
 #include "plugins/dynamic_resources/nominated_devices.h"
@@ -68,7 +70,8 @@ class DynamicResources final : public Plugin,
                                public NodeChangeSource,
                                public ExplainPlugin,
                                public StateUsePlugin,
-                               public ExplainsWaitingAs<WaitingReason::kDevices> {
+                               public WaitingExplainer,
+                               public UnreadFields {
  public:
   static constexpr absl::string_view kName = "DynamicResources";
   static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);
@@ -143,7 +146,14 @@ class DynamicResources final : public Plugin,
   std::vector<PlannedAllocation> ExplainAllocations(const CycleState& state, const PodInfo& pod,
                                                     const NodeInfo& node) const override;
 
+  // Behind upstream's text the feature gates that are off and without which the pod would have, or
+  // share, devices that match; of a pod in PreBind the conditions that are not true yet.
+  void ExplainWaiting(const PodInfo& pod, const Status& rejection, const NodeTable& nodes,
+                      WaitingFor& waiting) const override;
+  std::vector<UnreadField> UnreadIn(const Object& object) const override;
+
  private:
+  void ExplainPreBind(const PodInfo& pod, WaitingFor& waiting) const;
   // What the claims get on the node that have no devices yet.
   Status Allocate(ClaimsState& data, const NodeInfo& node);
   // The same, where members of the gang exchange devices.
@@ -160,6 +170,7 @@ class DynamicResources final : public Plugin,
   Handle& handle_;
   const bool preempts_;
   const std::optional<absl::Duration> binding_timeout_;  // with DRADeviceBindingConditions
+  mutable FieldsOfGatesInSlices ignored_fields_;         // for explanations
   const DeviceScoring scoring_;
   const std::shared_ptr<ClusterDevices> devices_;
   const std::shared_ptr<ExtendedResourceClasses> classes_;  // null without DRAExtendedResource

@@ -300,6 +300,11 @@ void NodeResourcesFit::ExplainWaiting(const PodInfo& pod, const Status& rejectio
   } else if (absl::ConsumePrefix(&text, kInsufficient)) {
     waiting.resource = std::string(text);
     waiting.needed = pod.requests().Get(ResourceIdOf(text));
+    if (handle_ != nullptr && Classes() == nullptr) {
+      const std::string devices = WhatDevicesWouldDo(
+          ResourceIdOf(text), [&] { return handle_->objects().List(Kind::kDeviceClass); });
+      if (!devices.empty()) absl::StrAppend(&waiting.detail, " (", devices, ")");
+    }
   }
 }
 

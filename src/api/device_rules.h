@@ -15,18 +15,19 @@
 namespace berth {
 
 // Adds what is wrong with a DeviceClass, ResourceClaim, ResourceClaimTemplate or ResourceSlice of
-// resource.k8s.io in `version` ("v1beta1"), or with a Pod; nothing for other kinds. Each with the
-// place of its field. What a scheduler says to the pod is left to it, and what only a later API may
-// mean is a warning.
+// resource.k8s.io in `version` ("v1beta1"), with the taint of a DeviceTaintRule, or with a Pod;
+// nothing for other kinds. Each with the place of its field. What a scheduler says to the pod is
+// left to it or a warning, and so is what an API server has stored.
 void CheckDeviceRules(Kind kind, absl::string_view version, Value object, Problems& problems);
 
-// The same for the spec of a pod, at `path`: "spec.template.spec".
-void CheckClaimReferences(Value pod_spec, const std::string& path, Problems& problems);
+// The same for the spec of a pod, at `path` of `object`: "spec.template.spec".
+void CheckClaimReferences(Value pod_spec, const std::string& path, Value object,
+                          Problems& problems);
 
-// Where the expressions of selectors stand in a DeviceClass, ResourceClaim or
-// ResourceClaimTemplate, by the field in resource.k8s.io/v1:
+// Where what is only checked later stands in a DeviceClass, ResourceClaim or ResourceClaimTemplate:
+// expressions of selectors and adminAccess, by the field in resource.k8s.io/v1:
 // "spec.devices.requests[0].exactly.selectors[0].cel.expression".
-std::map<std::string, SourceLocation> PlacesOfSelectors(Kind kind, Value object);
+std::map<std::string, SourceLocation> PlacesOfDeviceFields(Kind kind, Value object);
 
 }  // namespace berth
 

@@ -23,6 +23,7 @@
 #include "api/manifest_warnings.h"
 #include "api/near_miss.h"
 #include "api/object_meta.h"
+#include "api/object_rules.h"
 #include "api/workloads.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/decode.h"
@@ -122,7 +123,7 @@ class ManifestReader {
                                   subject);
         warnings_.CheckAnnotations(pod_template.Find("metadata"), "spec.template.", subject);
         Problems of_claims;
-        CheckClaimReferences(pod_template.Find("spec"), "spec.template.spec", of_claims);
+        CheckClaimReferences(pod_template.Find("spec"), "spec.template.spec", value, of_claims);
         if (!of_claims.empty()) Take(of_claims, subject());
       }
       Take(problems);
@@ -232,10 +233,7 @@ class ManifestReader {
 
   // An API server that stored an object has pruned what it did not know.
   static UnknownFields UnknownFieldsOf(Value value) {
-    const Value metadata = value.Find("metadata");
-    const bool is_stored = !Text(metadata.Find("uid"), "").empty() ||
-                           !Text(metadata.Find("resourceVersion"), "").empty();
-    return is_stored ? UnknownFields::kWarnOfMistakes : UnknownFields::kWarn;
+    return IsStored(value) ? UnknownFields::kWarnOfMistakes : UnknownFields::kWarn;
   }
 
   void DecodeObject(Value value, Kind kind, absl::string_view api_version) {
@@ -265,9 +263,9 @@ class ManifestReader {
     }
     if (kind == Kind::kPod) warnings_.CheckAnnotations(value.Find("metadata"), "", subject);
     if (kind == Kind::kDeviceClass) warnings_.CheckGpuMilli(value.Find("metadata"), subject);
-    for (const auto& [field, place] : PlacesOfSelectors(kind, value)) {
-      result_.places_of_selectors.emplace(absl::StrCat(value.where().ToString(), " ", field),
-                                          place);
+    for (const auto& [field, place] : PlacesOfDeviceFields(kind, value)) {
+      result_.places_of_device_fields.emplace(absl::StrCat(value.where().ToString(), " ", field),
+                                              place);
     }
     SetNamespace(kind, meta);
     AddObject(kind, std::move(message), value.where());

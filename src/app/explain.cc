@@ -418,7 +418,7 @@ int RunExplain(const CommandOptions& options, const Registry& registry) {
   if (!configuration.has_value() || !manifests.has_value()) return 1;
   WarnOfUnreadMarks(*configuration, registry, manifests->objects);
   PrintProblems(CheckObjects(*manifests));
-  AddClaimsOfTemplates(manifests->objects);
+  RunResourceClaimController(manifests->objects);
   const std::optional<ExtenderList> extenders = MakeExtenders(*configuration);
   if (!extenders.has_value()) return 1;
   const RealClock clock;

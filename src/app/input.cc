@@ -11,6 +11,8 @@
 #include "api/input_file.h"
 #include "app/terminal.h"
 #include "berth/http_extender.h"
+#include "devices/admin_access_of_objects.h"
+#include "devices/references_of_objects.h"
 #include "devices/selectors_of_objects.h"
 #include "engine/framework_set.h"
 #include "quota/quotas_of_objects.h"
@@ -122,6 +124,8 @@ std::optional<Manifests> ReadCluster(const std::vector<std::string>& paths) {
 Problems CheckObjects(const Manifests& manifests) {
   Problems problems = CheckQuotasOf(manifests);
   problems.Append(CheckSelectorsOf(manifests));
+  problems.Append(CheckAdminAccessOf(manifests));
+  problems.Append(CheckDeviceReferencesOf(manifests));
   return problems;
 }
 

@@ -13,6 +13,7 @@
 #include "app/input.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/pod_status.h"
+#include "berth/extensions/unread_fields.h"
 #include "berth/gpu/request_marks.h"
 #include "engine/framework_set.h"
 #include "engine/rejection_reasons.h"
@@ -53,11 +54,12 @@ class MarkWarnings {
  public:
   // `why` makes the message of the first.
   template <class Why>
-  void Add(const Framework& framework, absl::string_view mark, const Object& pod, const Why& why) {
+  void Add(const Framework& framework, absl::string_view mark, const Object& object,
+           const Why& why) {
     Unread& unread = unread_[{framework.profile().scheduler_name, mark}];
-    if (unread.pods++ > 0) return;
-    unread.warning = {.where = pod.where(),
-                      .subject = pod.ToString(),
+    if (unread.objects++ > 0) return;
+    unread.warning = {.where = object.where(),
+                      .subject = object.ToString(),
                       .message = why(),
                       .severity = Severity::kWarning};
   }
@@ -65,8 +67,8 @@ class MarkWarnings {
     Problems warnings;
     for (const auto& [key, unread] : unread_) {
       Problem warning = unread.warning;
-      if (unread.pods > 1) {
-        absl::StrAppend(&warning.message, " (and ", unread.pods - 1, " more like this)");
+      if (unread.objects > 1) {
+        absl::StrAppend(&warning.message, " (and ", unread.objects - 1, " more like this)");
       }
       warnings.Add(std::move(warning));
     }
@@ -76,10 +78,29 @@ class MarkWarnings {
  private:
   struct Unread {
     Problem warning;  // about the first
-    int pods = 0;
+    int objects = 0;
   };
   std::map<std::pair<std::string, absl::string_view>, Unread> unread_;
 };
+
+// The first plugin of any profile that ignores fields: those that share their objects, as devices,
+// have the same arguments in all.
+void AddUnreadFields(const KubeSchedulerConfiguration& configuration, const FrameworkSet& profiles,
+                     const std::vector<Object>& objects, MarkWarnings& warnings) {
+  for (const Profile& profile : configuration.profiles) {
+    const Framework* const framework = profiles.Find(Symbol::Intern(profile.scheduler_name));
+    for (const Hook<FilterPlugin>& hook : framework->plugins().filter) {
+      const auto* const reader = dynamic_cast<const UnreadFields*>(hook.plugin);
+      if (reader == nullptr) continue;
+      for (const Object& object : objects) {
+        for (const UnreadField& field : reader->UnreadIn(object)) {
+          warnings.Add(*framework, field.cause, object, [&] { return field.message; });
+        }
+      }
+      return;
+    }
+  }
+}
 
 }  // namespace
 
@@ -117,6 +138,7 @@ void WarnOfUnreadMarks(const KubeSchedulerConfiguration& configuration, const Re
       });
     }
   }
+  AddUnreadFields(configuration, *profiles, objects, warnings);
   warnings.Print();
 }
 

@@ -161,7 +161,7 @@ void SimulationReport::ReadPods() {
       line.reason = "evicted";
     } else if (known != unbound.end()) {
       const std::string& message = known->second.message;
-      line.reason = message.empty() ? "not tried yet" : message;
+      line.reason = message.empty() ? known->second.waiting.ToString() : message;
       line.group = known->second.group;
       line.waiting = std::move(known->second.waiting);
     } else if (pod != nullptr && pod->metadata().has_deletion_timestamp()) {

@@ -3,10 +3,13 @@
 #include "cluster/resource_claim_controller.h"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
@@ -243,37 +246,89 @@ void ResourceClaimController::SyncClaim(const std::string& key) {
 
 // -------------------------------------------------------------------------------------------------
 
-void AddClaimsOfTemplates(std::vector<Object>& objects) {
-  std::map<std::string, std::shared_ptr<const Template>> templates;
-  std::map<std::string, std::shared_ptr<const Claim>> claims;
-  for (const Object& object : objects) {
-    if (object.kind() == Kind::kResourceClaimTemplate) {
-      templates.emplace(object.key(), object.Share<Template>());
-    } else if (object.kind() == Kind::kResourceClaim) {
-      claims.emplace(object.key(), object.Share<Claim>());
+namespace {
+
+// Those of a list, which is changed in place. What is new stands at its end.
+class ObjectsOfList final : public ClusterObjects {
+ public:
+  explicit ObjectsOfList(std::vector<Object>& objects) : objects_(objects) {
+    for (size_t i = 0; i < objects.size(); ++i) {
+      if (IsConcerned(objects[i].kind())) place_.emplace(KeyOf(objects[i]), i);
     }
   }
-  if (templates.empty()) return;
-  std::vector<Object> made;
-  const auto find_in = [](const auto& map) {
-    return [&map](const std::string& key) {
-      const auto found = map.find(key);
-      return found == map.end() ? nullptr : found->second;
-    };
-  };
-  const auto find_template = find_in(templates);
-  const auto find_claim = find_in(claims);
-  const auto add = [&](Object claim) {
-    claims.emplace(claim.key(), claim.Share<Claim>());
-    made.push_back(std::move(claim));
-  };
-  const auto ignore = [](const std::string&) {};
-  for (Object& object : objects) {
-    if (object.kind() != Kind::kPod || !HasClaims(object)) continue;
-    object = Maker{find_template, find_claim, add, ignore}.MakeClaims(object);
+  // Told of what is written.
+  void SetController(ResourceClaimController& controller) { controller_ = &controller; }
+
+  const Object* Find(Kind kind, absl::string_view key) const override {
+    const auto found = place_.find({kind, std::string(key)});
+    return found == place_.end() ? nullptr : &objects_[found->second];
   }
-  objects.insert(objects.end(), std::make_move_iterator(made.begin()),
-                 std::make_move_iterator(made.end()));
+  std::vector<Object> List(Kind kind) const override {
+    std::vector<Object> list;
+    absl::c_copy_if(objects_, std::back_inserter(list),
+                    [&](const Object& object) { return object.kind() == kind; });
+    return list;
+  }
+  void Put(Object object) override {
+    const Object written = object;
+    const auto [place, is_new] = place_.emplace(KeyOf(object), objects_.size());
+    if (is_new) {
+      objects_.push_back(std::move(object));
+    } else {
+      objects_[place->second] = std::move(object);
+    }
+    controller_->Follow(written, /*is_gone=*/false);
+  }
+  void Remove(Kind kind, absl::string_view key) override {
+    const auto found = place_.find({kind, std::string(key)});
+    if (found == place_.end()) return;
+    const Object removed = objects_[found->second];
+    removed_.insert(found->second);
+    place_.erase(found);
+    controller_->Follow(removed, /*is_gone=*/true);
+  }
+  // At the end, since it moves the places.
+  void DropRemoved() {
+    if (removed_.empty()) return;
+    std::vector<Object> left;
+    left.reserve(objects_.size());
+    for (size_t i = 0; i < objects_.size(); ++i) {
+      if (!removed_.contains(i)) left.push_back(std::move(objects_[i]));
+    }
+    objects_ = std::move(left);
+  }
+
+  static bool IsConcerned(Kind kind) {
+    return kind == Kind::kPod || kind == Kind::kResourceClaim ||
+           kind == Kind::kResourceClaimTemplate;
+  }
+
+ private:
+  static std::pair<Kind, std::string> KeyOf(const Object& object) {
+    return {object.kind(), std::string(object.key())};
+  }
+
+  std::vector<Object>& objects_;
+  ResourceClaimController* controller_ = nullptr;
+  absl::flat_hash_map<std::pair<Kind, std::string>, size_t> place_;
+  absl::flat_hash_set<size_t> removed_;
+};
+
+}  // namespace
+
+void RunResourceClaimController(std::vector<Object>& objects) {
+  const bool has_claims = absl::c_any_of(objects, [](const Object& object) {
+    return object.kind() == Kind::kResourceClaim || object.kind() == Kind::kResourceClaimTemplate;
+  });
+  if (!has_claims) return;
+  ObjectsOfList list(objects);
+  ResourceClaimController controller(list);
+  list.SetController(controller);
+  for (const Kind kind : {Kind::kResourceClaimTemplate, Kind::kResourceClaim, Kind::kPod}) {
+    for (const Object& object : list.List(kind)) controller.Follow(object, /*is_gone=*/false);
+  }
+  controller.Reconcile();
+  list.DropRemoved();
 }
 
 }  // namespace berth

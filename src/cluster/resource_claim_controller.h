@@ -44,9 +44,10 @@ class ResourceClaimController {
   std::map<std::string, std::set<std::string>> claims_of_;    // claims by pod: users and owner
 };
 
-// The claims that the controller would make for the pods among `objects`, and the pods with their
-// status entries in place of those without. For explaining a cluster without running it.
-void AddClaimsOfTemplates(std::vector<Object>& objects);
+// What the controller makes of the objects before anything else happens: claims of templates, pods
+// with their status entries, claims without the reservations of pods that have ended or are not
+// there, none that such a pod owns. For explaining a cluster without running it.
+void RunResourceClaimController(std::vector<Object>& objects);
 
 }  // namespace berth
 

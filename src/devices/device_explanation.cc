@@ -2,6 +2,7 @@
 // Implementation of device_explanation.h.
 #include "berth/devices/device_explanation.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
@@ -21,6 +22,18 @@ namespace {
 using Reached = RejectedDevices::Reached;
 using Selectors = google::protobuf::RepeatedPtrField<api::DeviceSelector>;
 
+struct GateReason {
+  absl::string_view gate, reason;
+};
+constexpr GateReason kShared = {
+    "DRAConsumableCapacity",
+    "in use, and shared only if DRAConsumableCapacity, which is off, is on"};
+constexpr GateReason kConditions = {
+    "DRADeviceBindingConditions",
+    "it has binding conditions, and DRADeviceBindingConditions is off"};
+constexpr GateReason kPartition = {"DRAPartitionableDevices",
+                                   "it is a partition, and DRAPartitionableDevices is off"};
+
 class Explainer {
  public:
   Explainer(const AllocationRequest& request, const std::vector<NodePool>& pools, Symbol node_name,
@@ -30,7 +43,8 @@ class Explainer {
   ExplainedRequest Explain(int claim, const DeviceRequirement& requirement,
                            const Selectors& selectors) {
     ExplainedRequest explained{
-        claim, requirement.reference, requirement.wants_all, requirement.count, {}, {}};
+        claim, requirement.reference, requirement.wants_all, requirement.count, {}, {}, false, {}};
+    int draw_on_counters = 0;
     for (const NodePool& pool : pools_) {
       for (const auto& slice : pool.slices) {
         for (const OfferedDevice& device : slice->devices()) {
@@ -40,14 +54,37 @@ class Explainer {
             Add(device.id, *std::move(reason), reached, explained.rejected);
           } else {
             explained.possible.push_back(device.id);
+            explained.shares.push_back(SharesOf(requirement, device));
+            draw_on_counters += device.consumes_counters ? 1 : 0;
           }
         }
       }
     }
+    explained.may_be_fewer = draw_on_counters > 1;
     return explained;
   }
 
  private:
+  // How many of the request's devices the device can be, as it is.
+  int64_t SharesOf(const DeviceRequirement& requirement, const OfferedDevice& device) const {
+    if (!request_.inventory.features().consumable_capacity || !device.allows_multiple ||
+        requirement.wants_all) {
+      return 1;
+    }
+    const auto consumption = ConsumptionOf(requirement.capacity, *device.message);
+    if (!consumption.has_value()) return 1;
+    ConsumedCapacity used;
+    if (request_.consumed != nullptr) used = request_.consumed(device.id);
+    constexpr int64_t kMostCounted = 1000;  // a claim has 32 devices at most
+    int64_t shares = 0;
+    while (shares < std::min(requirement.count, kMostCounted) &&
+           HasLeft(*device.message, used, *consumption)) {
+      ++shares;
+      for (const auto& [name, amount] : *consumption) used[name].Add(amount);
+    }
+    return shares;
+  }
+
   static void Add(const DeviceId& device, std::string reason, Reached reached,
                   std::vector<RejectedDevices>& rejected) {
     const auto known = absl::c_find_if(rejected, [&](const RejectedDevices& of_reason) {
@@ -56,7 +93,11 @@ class Explainer {
     if (known != rejected.end()) {
       known->devices.push_back(device);
     } else {
-      rejected.push_back({{device}, std::move(reason), reached});
+      absl::string_view gate;
+      for (const GateReason& of_gate : {kShared, kConditions, kPartition}) {
+        if (reason == of_gate.reason) gate = of_gate.gate;
+      }
+      rejected.push_back({{device}, std::move(reason), reached, gate});
     }
   }
 
@@ -83,12 +124,17 @@ class Explainer {
   std::optional<std::string> WhyNotFree(const NodePool& pool, const DeviceRequirement& requirement,
                                         const OfferedDevice& device) {
     const DeviceFeatures& features = request_.inventory.features();
-    if (!requirement.admin_access && request_.is_held(device.id)) return "in use";
+    if (!requirement.admin_access && request_.is_held(device.id)) {
+      if (!device.message->allow_multiple_allocations() || features.consumable_capacity) {
+        return "in use";
+      }
+      return std::string(kShared.reason);
+    }
     if (device.has_binding_conditions && !features.binding_conditions) {
-      return "it has binding conditions, and DRADeviceBindingConditions is off";
+      return std::string(kConditions.reason);
     }
     if (device.consumes_counters && !features.partitionable_devices) {
-      return "it is a partition, and DRAPartitionableDevices is off";
+      return std::string(kPartition.reason);
     }
     if (const auto* const untolerated = FindUntolerated(requirement.tolerations, device)) {
       return TaintText(*untolerated);
@@ -184,6 +230,8 @@ std::vector<ExplainedRequest> ExplainDevices(const AllocationRequest& request, S
   if (!pools.ok()) return {};
   Explainer explainer(request, *pools, node_name, node_labels);
   std::vector<ExplainedRequest> explained;
+  size_t requests_in_all = 0;
+  for (const ClaimToAllocate& claim : request.claims) requests_in_all += claim.requests.size();
   for (size_t c = 0; c < request.claims.size(); ++c) {
     const ClaimToAllocate& claim = request.claims[c];
     const auto& requests = claim.message->spec().devices().requests();
@@ -196,6 +244,8 @@ std::vector<ExplainedRequest> ExplainDevices(const AllocationRequest& request, S
                                          ? message.first_available(static_cast<int>(a)).selectors()
                                          : message.exactly().selectors();
         explained.push_back(explainer.Explain(static_cast<int>(c), alternatives[a], selectors));
+        explained.back().may_be_fewer |=
+            requests_in_all > 1 || !claim.message->spec().devices().constraints().empty();
       }
     }
   }

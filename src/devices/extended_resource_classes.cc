@@ -25,6 +25,17 @@ bool IsDeviceResourceName(absl::string_view name) {
   return IsExtendedResourceName(name) || absl::StartsWith(name, kDeviceClassResourcePrefix);
 }
 
+std::string WhatDevicesWouldDo(ResourceId resource,
+                               absl::FunctionRef<std::vector<const Object*>()> list_classes) {
+  ExtendedResourceClasses classes;
+  classes.Update(0, list_classes);
+  const auto device_class = classes.ClassOf(resource);
+  if (device_class == nullptr) return "";
+  return absl::StrCat("DeviceClass ", device_class->metadata().name(),
+                      " would stand for it, but feature gate DRAExtendedResource of "
+                      "DynamicResources is off");
+}
+
 void ExtendedResourceClasses::Update(uint64_t version,
                                      absl::FunctionRef<std::vector<const Object*>()> list) {
   if (version_ == version) return;

@@ -99,9 +99,9 @@ class SelectorCheck {
   }
 
   SourceLocation PlaceOf(const std::string& field) const {
-    const auto place =
-        manifests_.places_of_selectors.find(absl::StrCat(object_->where().ToString(), " ", field));
-    return place == manifests_.places_of_selectors.end() ? object_->where() : place->second;
+    const auto place = manifests_.places_of_device_fields.find(
+        absl::StrCat(object_->where().ToString(), " ", field));
+    return place == manifests_.places_of_device_fields.end() ? object_->where() : place->second;
   }
 
   const Manifests& manifests_;

@@ -95,6 +95,9 @@ class Binder::Waiting final : public WaitingPod {
   // A PreBind plugin has said Wait.
   bool polled() const { return alive() && polled_; }
   void set_polled(bool polled) { polled_ = polled; }
+  // What PreBind said of the pod that is polled.
+  const Status& awaited() const { return awaited_; }
+  void set_awaited(Status awaited) { awaited_ = std::move(awaited); }
   // It waits no longer.
   void NoteWaitEnd(absl::Time now) {
     if (!std::exchange(has_waited_, false)) return;
@@ -119,6 +122,7 @@ class Binder::Waiting final : public WaitingPod {
   bool refused_ = false;
   bool permit_wait_failed_ = false;
   bool polled_ = false;
+  Status awaited_;
   bool dropped_ = false;  // of the scheduling thread, always
   bool has_waited_ = false;
   Status status_;
@@ -411,6 +415,7 @@ void Binder::PreBind(Waiting& member) {
   placement.pre_bound = status.ok();
   if (status.IsWait()) {
     member.set_polled(true);
+    member.set_awaited(std::move(status));
   } else if (!status.ok()) {
     member.set_status(std::move(status));
   }
@@ -452,6 +457,7 @@ std::vector<Binder::Unbound> Binder::unbound() const {
         unbound.waiting_for = member.pending_plugins();
         unbound.until = member.deadline();
       }
+      if (!batch->running && member.polled()) unbound.pre_bind = member.awaited();
       pods.push_back(std::move(unbound));
     }
   }

@@ -109,6 +109,7 @@ class Binder {
     absl::string_view node_name;
     std::vector<absl::string_view> waiting_for;  // Permit plugins
     absl::Time until = absl::InfiniteFuture();   // when the first of these waits is over
+    Status pre_bind;                             // Wait, with its plugin, while it waits in PreBind
   };
   std::vector<Unbound> unbound() const;
   // Batches, bindings that are under way included.

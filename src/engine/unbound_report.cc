@@ -82,8 +82,12 @@ bool UnboundReport::WaitsForVictims(const PodInfo& pod, WaitingFor& waiting) con
 }
 
 WaitingFor UnboundReport::Explain(const Binder::Unbound& unbound) const {
+  const Framework& framework = *profiles_.Find(unbound.pod->scheduler_name());
   WaitingFor waiting;
-  waiting.alone = WhyAlone(*profiles_.Find(unbound.pod->scheduler_name()), *unbound.pod);
+  if (unbound.pre_bind.IsWait()) {
+    waiting = *WhyRejected(framework, *unbound.pod, cluster_.nodes(), unbound.pre_bind);
+  }
+  waiting.alone = WhyAlone(framework, *unbound.pod);
   waiting.node = std::string(unbound.node_name);
   waiting.reason = WaitingReason::kBinding;
   if (unbound.waiting_for.empty()) return waiting;

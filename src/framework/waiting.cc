@@ -57,7 +57,11 @@ std::string PodSentence(const WaitingFor& w) {
     case WaitingReason::kWaitingForPermit:
       return absl::StrCat("placed on ", w.node, ", waiting to be permitted by ", w.plugin);
     case WaitingReason::kBinding:
-      return absl::StrCat("being bound to ", w.node);
+      if (w.detail.empty()) return absl::StrCat("being bound to ", w.node);
+      return absl::StrCat("placed on ", w.node, ", bound when ", w.detail,
+                          w.until == absl::InfiniteFuture()
+                              ? ""
+                              : absl::StrCat("; until ", TimeToString(w.until), " at the latest"));
     default:
       return OnNodes(w);
   }

@@ -15,6 +15,8 @@
 #include "berth/clock.h"
 #include "berth/remote_plugins.h"
 #include "cluster/resource_claim_controller.h"
+#include "devices/admin_access_of_objects.h"
+#include "devices/references_of_objects.h"
 #include "devices/selectors_of_objects.h"
 #include "engine/explainer.h"
 #include "engine/framework_set.h"
@@ -151,7 +153,7 @@ class Explained {
   static std::unique_ptr<Explained> Create(const ClusterServerOptions& options,
                                            std::vector<Object> objects, absl::Status& status) {
     std::unique_ptr<Explained> explained(new Explained);
-    AddClaimsOfTemplates(objects);
+    RunResourceClaimController(objects);
     Problems problems;
     explained->explainer_ =
         Explainer::Create(options.configuration, *options.registry, explained->clock_,
@@ -440,12 +442,14 @@ absl::StatusOr<v1::ValidateAnswer> Validate(const ClusterServerOptions& options,
     for (Object& object : manifests.objects) all.objects.push_back(std::move(object));
     for (Object& quota : manifests.quotas_in_part) all.quotas_in_part.push_back(std::move(quota));
     all.fields_of_quotas.merge(manifests.fields_of_quotas);
-    all.places_of_selectors.merge(manifests.places_of_selectors);
+    all.places_of_device_fields.merge(manifests.places_of_device_fields);
   }
   Problems of_quotas = CheckQuotasOf(all);
   problems.Append(std::move(all.problems));
   problems.Append(std::move(of_quotas));
   problems.Append(CheckSelectorsOf(all));
+  problems.Append(CheckAdminAccessOf(all));
+  problems.Append(CheckDeviceReferencesOf(all));
   v1::ValidateAnswer answer;
   answer.set_valid(problems.ok());
   for (const Problem& problem : problems) {

@@ -84,8 +84,23 @@ TEST(DeviceRules, ClaimsThatAnApiServerRefuses) {
             "matchAttribute: d.x/a}]",
             "spec.devices.constraints[0].requests[0]: \"s\" is no request of this claim; it has r"},
            {"v1",
-            "requests: [{name: r, exactly: {deviceClassName: c}}], config: [{requests: [r/a]}]",
+            "requests: [{name: r, exactly: {deviceClassName: c}}], config: [{requests: [r/a], "
+            "opaque: {driver: d.x, parameters: {}}}]",
             "spec.devices.config[0].requests[0]: \"r/a\" is no request of this claim; it has r"},
+           {"v1", "requests: [{name: r, exactly: {deviceClassName: c}}], config: [{requests: [r]}]",
+            "spec.devices.config[0].opaque: is missing"},
+           {"v1", "config: [{opaque: {driver: d.x}}]",
+            "spec.devices.config[0].opaque.parameters: is no map"},
+           {"v1", "config: [{opaque: {parameters: {}}}]",
+            "spec.devices.config[0].opaque.driver: is missing"},
+           {"v1",
+            "requests: [{name: r, exactly: {deviceClassName: c, tolerations: [{operator: Exists, "
+            "value: v}]}}]",
+            "exactly.tolerations[0].value: cannot be set with operator Exists"},
+           {"v1", "constraints: [{}]",
+            "spec.devices.constraints[0]: has neither matchAttribute nor distinctAttribute"},
+           {"v1", "constraints: [{matchAttribute: d.x/a-b}]",
+            "spec.devices.constraints[0].matchAttribute: \"d.x/a-b\" is no name"},
            {"v1", "constraints: [{matchAttribute: numa}]",
             "spec.devices.constraints[0].matchAttribute: \"numa\" has no domain"},
            {"v1", "constraints: [{matchAttribute: d.x/a, distinctAttribute: d.x/b}]",
@@ -113,6 +128,10 @@ TEST(DeviceRules, TemplatesAndClassesHaveTheSame) {
   EXPECT_THAT(ProblemsOf("apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: "
                          "c}\nspec: {selectors: [{}]}\n"),
               ElementsAre(HasSubstr("f:4:20: warning: DeviceClass c: spec.selectors[0]: has no")));
+  EXPECT_THAT(ProblemsOf("apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: "
+                         "c}\nspec: {extendedResourceName: cpu}\n"),
+              ElementsAre(HasSubstr("f:4:30: error: DeviceClass c: spec.extendedResourceName: "
+                                    "\"cpu\" is no extended resource")));
 }
 
 std::vector<std::string> OfSlice(absl::string_view version, absl::string_view spec) {
@@ -201,6 +220,12 @@ TEST(DeviceRules, Limits) {
   EXPECT_THAT(alternatives(8), IsEmpty());
   EXPECT_THAT(alternatives(9),
               ElementsAre(HasSubstr("requests[0].firstAvailable: has 9 entries, and may have 8")));
+  const auto selectors = [](int count) {
+    return OfClaim("v1", "requests: [{name: r, exactly: {deviceClassName: c, selectors: [" +
+                             Repeat(count, "{cel: {expression: '1 < ", "'}}") + "]}}]");
+  };
+  EXPECT_THAT(selectors(32), IsEmpty());
+  EXPECT_THAT(selectors(33), ElementsAre(HasSubstr("exactly.selectors: has 33 entries")));
   const auto users = [](int count, absl::string_view allocation) {
     return ProblemsOf(
         absl::StrCat("apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: "
@@ -214,6 +239,34 @@ TEST(DeviceRules, Limits) {
   EXPECT_THAT(users(1, ""), ElementsAre(HasSubstr("warning: ResourceClaim default/k: "
                                                   "status.reservedFor: the claim has no "
                                                   "allocation")));
+}
+
+TEST(DeviceRules, AllocationsNameRequestsAndDevices) {
+  const auto with = [](absl::string_view result) {
+    return ProblemsOf(absl::StrCat(
+        "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: k}\nspec: {devices: "
+        "{requests: [{name: q, firstAvailable: [{name: a, deviceClassName: c}]}]}}\nstatus: "
+        "{allocation: {devices: {results: [{",
+        result, "}]}}}\n"));
+  };
+  EXPECT_THAT(with("request: q/a, driver: d.x, pool: p, device: g"), IsEmpty());
+  EXPECT_THAT(with("request: z, driver: d.x, pool: p, device: g"),
+              ElementsAre(HasSubstr("warning: ResourceClaim default/k: status.allocation.devices."
+                                    "results[0].request: \"z\" is no request of this claim; it has "
+                                    "q, q/a")));
+  EXPECT_THAT(with("request: q/a, driver: d.x, pool: p"),
+              ElementsAre(HasSubstr("warning: ResourceClaim default/k: status.allocation.devices."
+                                    "results[0].device: is missing")));
+}
+
+// What a later API allows is not lost.
+TEST(DeviceRules, StoredObjectsAreWarnedOf) {
+  EXPECT_THAT(ProblemsOf("apiVersion: v1\nkind: Pod\nmetadata: {name: p, uid: u}\nspec:\n  "
+                         "containers: [{name: c, image: x}]\n  resourceClaims: [{name: a}]\n"),
+              ElementsAre(HasSubstr("warning: Pod default/p: spec.resourceClaims[0]: names no")));
+  EXPECT_THAT(ProblemsOf("apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: k, "
+                         "uid: u}\nspec: {devices: {constraints: [{}]}}\n"),
+              ElementsAre(HasSubstr("warning: ResourceClaim default/k: spec.devices.constraints")));
 }
 
 TEST(DeviceRules, ReferencesOfPods) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/in_memory_cluster.h"
 #include "berth/testing/objects.h"
@@ -179,15 +180,44 @@ TEST_F(ResourceClaimControllerTest, EditsAreOfTheLatestStateAndOfOnePart) {
   EXPECT_TRUE(absl::IsNotFound(edit(ObjectUpdate::Part::kStatus, absl::OkStatus())));
 }
 
-TEST(AddClaimsOfTemplatesTest, MakesThemOfAList) {
+TEST(RunResourceClaimController, MakesClaimsOfAList) {
   std::vector<Object> objects = ObjectsFromYaml(absl::StrCat(PodYaml("p"), "\n---\n", kTemplate));
-  AddClaimsOfTemplates(objects);
+  RunResourceClaimController(objects);
   ASSERT_EQ(objects.size(), 3u);
   EXPECT_EQ(objects[2].key(), "default/p-ref");
   EXPECT_EQ(objects[0].As<api::Pod>().status().resource_claim_statuses(0).resource_claim_name(),
             "p-ref");
-  AddClaimsOfTemplates(objects);
+  RunResourceClaimController(objects);
   EXPECT_EQ(objects.size(), 3u);
+}
+
+// Of pods that have ended or are not there, as in a cluster that runs: `explain` and `simulate`
+// begin with the same claims.
+TEST(RunResourceClaimController, FreesClaimsOfAList) {
+  const auto claim = [](absl::string_view name, absl::string_view user, absl::string_view owner) {
+    return absl::StrCat(
+        "{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: ", name,
+        ", namespace: default",
+        owner.empty()
+            ? ""
+            : absl::StrCat(", ownerReferences: [{apiVersion: v1, kind: Pod, name: ", owner,
+                           ", uid: uid-", owner, ", controller: true}]"),
+        "}, spec: {}, status: {allocation: {}, reservedFor: [{resource: pods, name: ", user,
+        ", uid: uid-", user, "}]}}");
+  };
+  std::vector<Object> objects = ObjectsFromYaml(absl::StrJoin(
+      {PodYaml("runs", ", status: {phase: Running}"), PodYaml("ended", ", status: {phase: Failed}"),
+       claim("used", "runs", ""), claim("left", "ended", ""), claim("gone", "nobody", ""),
+       claim("own", "ended", "ended")},
+      "\n---\n"));
+  RunResourceClaimController(objects);
+  std::vector<std::string> claims;
+  for (const Object& object : objects) {
+    if (object.kind() != Kind::kResourceClaim) continue;
+    const bool has_devices = object.As<api::ResourceClaim>().status().has_allocation();
+    claims.push_back(absl::StrCat(object.name(), has_devices ? " has devices" : " is free"));
+  }
+  EXPECT_THAT(claims, ElementsAre("used has devices", "left is free", "gone is free"));
 }
 
 }  // namespace

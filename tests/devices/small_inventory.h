@@ -4,6 +4,7 @@
 #define BERTH_TESTS_DEVICES_SMALL_INVENTORY_H_
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -90,18 +91,20 @@ class SmallInventory {
 
   absl::StatusOr<NodeAllocation> Run(const std::vector<ClaimToAllocate>& claims,
                                      const std::string& node) {
-    return AllocateDevices({.inventory = inventory_,
-                            .claims = claims,
-                            .is_held = [this](const DeviceId& id) { return IsHeld(id); },
-                            .consumed =
-                                [this](const DeviceId& id) {
-                                  const auto found = consumed_.find(id.ToString());
-                                  return found == consumed_.end() ? ConsumedCapacity()
-                                                                  : found->second;
-                                },
-                            .max_steps = max_steps_,
-                            .scoring = scoring_},
-                           Symbol::Intern(node), labels_);
+    return AllocateDevices(Request(claims), Symbol::Intern(node), labels_);
+  }
+  // Valid as long as this and the claims.
+  AllocationRequest Request(const std::vector<ClaimToAllocate>& claims) {
+    return {.inventory = inventory_,
+            .claims = claims,
+            .is_held = is_held_,
+            .consumed =
+                [this](const DeviceId& id) {
+                  const auto found = consumed_.find(id.ToString());
+                  return found == consumed_.end() ? ConsumedCapacity() : found->second;
+                },
+            .max_steps = max_steps_,
+            .scoring = scoring_};
   }
   bool IsHeld(const DeviceId& id) const { return held_.contains(id.ToString()); }
 
@@ -140,6 +143,9 @@ class SmallInventory {
   std::map<std::string, std::shared_ptr<const api::DeviceClass>> classes_;
   std::vector<std::shared_ptr<const api::ResourceClaim>> claims_;
   std::set<std::string> held_;
+  const std::function<bool(const DeviceId&)> is_held_ = [this](const DeviceId& id) {
+    return IsHeld(id);
+  };
   std::map<std::string, ConsumedCapacity> consumed_;
   LabelSet labels_;
   DeviceScoring scoring_ = DeviceScoring::kFirstFit;

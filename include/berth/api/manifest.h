@@ -48,10 +48,10 @@ struct Manifests {
   // Where the fields of quotas stand, as what is wrong with them is only known when all are read.
   // By the place of the object and the field: "a.yaml:3:1 spec.min[gpu]".
   std::map<std::string, SourceLocation> fields_of_quotas;
-  // Where the selectors of DeviceClasses, ResourceClaims and ResourceClaimTemplates stand, by the
-  // place of the object and the field in resource.k8s.io/v1:
+  // Where the selectors and adminAccess of DeviceClasses, ResourceClaims and ResourceClaimTemplates
+  // stand, by the place of the object and the field in resource.k8s.io/v1:
   // "a.yaml:3:1 spec.selectors[0].cel.expression".
-  std::map<std::string, SourceLocation> places_of_selectors;
+  std::map<std::string, SourceLocation> places_of_device_fields;
 };
 
 // Reads `paths` in their order: files, and folders with all *.yaml, *.yml, *.json and *.jsonl below

@@ -23,6 +23,8 @@ struct RejectedDevices {
   // all of them, but they are not free, or not offered.
   enum class Reached { kClass, kRequest, kFree };
   Reached reached = Reached::kClass;
+  // The feature gate that is off and would change that, if there is one.
+  absl::string_view gate;
 };
 
 // The devices of a node, as a request, or one alternative of a prioritised list, sees them.
@@ -30,8 +32,13 @@ struct ExplainedRequest {
   int claim = 0;        // position in AllocationRequest::claims
   std::string request;  // "request" or "request/subrequest"
   bool wants_all = false;
-  int64_t count = 0;                      // unless it wants all
-  std::vector<DeviceId> possible;         // if nothing else that the pod asks for is taken first
+  int64_t count = 0;               // unless it wants all
+  std::vector<DeviceId> possible;  // if nothing else that the pod asks for is taken first
+  // Of each of these, how many of the `count` it can be: 1, unless it has shares.
+  std::vector<int64_t> shares;
+  // Whether constraints of the claim, other requests of the pod, or counters on which several of
+  // the devices draw may leave fewer.
+  bool may_be_fewer = false;
   std::vector<RejectedDevices> rejected;  // by the first reason that the allocator finds
 };
 

@@ -32,6 +32,11 @@ inline constexpr absl::string_view kDeviceClassResourcePrefix =
 // Whether devices may stand for a resource of that name: schedutil IsDRAExtendedResourceName.
 bool IsDeviceResourceName(absl::string_view name);
 
+// For profiles without DRAExtendedResource: "DeviceClass gpu.example.com would stand for it, …" if
+// one of the classes backs the resource, else "".
+std::string WhatDevicesWouldDo(ResourceId resource,
+                               absl::FunctionRef<std::vector<const Object*>()> list_classes);
+
 // Which class backs which resource, for the profiles that get pods devices that way
 // (DRAExtendedResource). One for all profiles: Handle::Shared(). As kube-scheduler v1.35
 // deviceclass/extendedresourcecache, but a function of the classes there are, not of the order in

@@ -111,7 +111,7 @@ class WaitingExplainer {
   virtual ~WaitingExplainer() = default;
 
   // Sets the reason and the numbers that the plugin knows; `waiting` has plugin, detail and node
-  // counts. `rejection` is one of this plugin's: of its extension points, or of ReadyToSchedule.
+  // counts. `rejection` is one of this plugin's; for Wait in PreBind say "bound when" what.
   // `nodes` hold what the failed attempt had placed. With reason and `resource` set to
   // kInsufficientResources and its name, the engine fills in most_free and all_free. Called only
   // after a failure, or on request.

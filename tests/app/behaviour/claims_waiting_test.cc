@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why pods wait for devices, as `berth explain` and `berth simulate` say it alike: feature gates
+// that are off, claims of others, conditions of devices, shares.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/app/behaviour/claims_yaml.h"
+
+namespace berth {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// --- Feature gates that are off -----------------------------------------------------------------
+
+// Of `command` with kube-scheduler's default gates.
+Outcome RunByDefault(absl::string_view command, const std::string& cluster) {
+  return RunBerth(absl::StrCat(command, " --cluster ",
+                               WriteTemporary("by_default.yaml", absl::StrCat(kNodes, cluster))));
+}
+
+TEST(GatesThatAreOff, AreNamedOnceALoad) {
+  const std::string two_tainted =
+      absl::StrCat(ClassOf("d"), SliceOf("d", Gpus(1, ", taints: [{key: a, effect: NoSchedule}]")),
+                   SliceOf("e", Gpus(1, ", taints: [{key: a, effect: NoExecute}]")));
+  const std::string shared =
+      "  devices: [{name: nic, allowMultipleAllocations: true, capacity: {m: {value: 1}}}]\n";
+  const std::string conditions = Gpus(1, ", bindingConditions: [A], bindingFailureConditions: [B]");
+  struct Case {
+    std::string objects;
+    absl::string_view expected;  // "" for nothing
+  };
+  for (const Case& c : std::vector<Case>{
+           {two_tainted,
+            "ResourceSlice d: taints of its devices keep no claim off: feature gate "
+            "DRADeviceTaints of DynamicResources is off (featureGates in its arguments) (and 1 "
+            "more like this)"},
+           {SliceOf("d", Gpus(1, ", taints: [{key: a, effect: None}]")), ""},
+           {SliceOf("d", shared), "goes to one claim: feature gate DRAConsumableCapacity"},
+           {ClaimOf("c", RequestOf("d", ", capacity: {requests: {m: 1}}")),
+            "its requests for capacity are ignored, devices are given whole: feature gate "
+            "DRAConsumableCapacity"},
+           {SliceOf("d", Gpus(1,
+                              ", consumesCounters: [{counterSet: s, counters: {m: {value: "
+                              "1}}}]")),
+            "its partitions go to no claim: feature gate DRAPartitionableDevices"},
+           {SliceOf("d", conditions), "feature gate DRADeviceBindingConditions"},
+           {ClassOf("d", "extendedResourceName: d.x/gpu, "),
+            "DeviceClass d: pods that request d.x/gpu get none of its devices: feature gate "
+            "DRAExtendedResource"},
+           {"---\napiVersion: resource.k8s.io/v1alpha3\nkind: DeviceTaintRule\nmetadata: {name: "
+            "r}\nspec: {taint: {key: a, effect: NoSchedule}}\n",
+            "DeviceTaintRule r: is ignored: feature gate DRADeviceTaintRules"},
+           {SliceOf("d", Gpus(1)), ""}}) {
+    for (const absl::string_view command : {"explain", "simulate"}) {
+      const std::string said = RunByDefault(command, c.objects).err;
+      if (c.expected.empty()) {
+        EXPECT_THAT(said, ::testing::Not(HasSubstr("feature gate"))) << c.objects;
+        continue;
+      }
+      EXPECT_THAT(said, HasSubstr(absl::StrCat(c.expected)));
+      EXPECT_EQ(said.find(": warning: "), said.rfind(": warning: ")) << said;
+    }
+  }
+  EXPECT_THAT(Explain(absl::StrCat(ClassOf("d"), SliceOf("d", shared), ClaimOf("c", RequestOf("d")),
+                                   PodOf({"c"}))),
+              ElementsAre("fits", "c: gets r d/d/nic (m 1)"));
+}
+
+TEST(GatesThatAreOff, AreAPartOfTheReason) {
+  const std::string partition = absl::StrCat(
+      ClassOf("d"),
+      SliceOf("d", Gpus(1, ", consumesCounters: [{counterSet: s, counters: {m: {value: 1}}}]")),
+      ClaimOf("c", RequestOf("d")), PodOf({"c"}));
+  EXPECT_THAT(RunByDefault("simulate", partition).out,
+              HasSubstr("cannot allocate all claims (devices that match are out of reach while "
+                        "DRAPartitionableDevices is off) on 1 of 1 node"));
+  const std::string shared = absl::StrCat(
+      ClassOf("d"),
+      SliceOf("d",
+              "  devices: [{name: nic, allowMultipleAllocations: true, capacity: {m: {value: "
+              "1}}}]\n"),
+      ClaimOf("other", RequestOf("d"), "{request: r, driver: d, pool: d, device: nic}"),
+      ClaimOf("c", RequestOf("d")), PodOf({"c"}));
+  EXPECT_THAT(RunByDefault("simulate", shared).out,
+              HasSubstr("while DRAConsumableCapacity is off) on 1 of 1 node"));
+  EXPECT_THAT(RunByDefault("explain", shared).out,
+              HasSubstr("c/r cannot have: d/d/nic: in use, and shared only if "
+                        "DRAConsumableCapacity, which is off, is on"));
+  // Upstream's text alone where no gate is the reason.
+  const std::string in_use = absl::StrCat(
+      ClassOf("d"), SliceOf("d", Gpus(1)),
+      SliceOf("e", Gpus(1, ", consumesCounters: [{counterSet: s, counters: {m: {value: 1}}}]")),
+      ClaimOf("other", RequestOf("d"), "{request: r, driver: d, pool: d, device: gpu-0}"),
+      ClaimOf("c", RequestOf("d")), PodOf({"c"}));
+  EXPECT_THAT(RunByDefault("simulate", in_use).out,
+              HasSubstr("cannot allocate all claims on 1 of 1 node"));
+  const std::string extended =
+      absl::StrCat(ClassOf("d", "extendedResourceName: d.x/gpu, "), SliceOf("d", Gpus(1)),
+                   PodOf({}, ", resources: {limits: {d.x/gpu: '1'}}"));
+  constexpr char kWouldDo[] =
+      "DeviceClass d would stand for it, but feature gate DRAExtendedResource of "
+      "DynamicResources is off";
+  EXPECT_THAT(RunByDefault("simulate", extended).out,
+              HasSubstr(absl::StrCat("Insufficient d.x/gpu (", kWouldDo, ") on 1 of 1 node")));
+  EXPECT_THAT(RunByDefault("explain", extended).out,
+              HasSubstr(absl::StrCat("n0: DynamicResources d.x/gpu: ", kWouldDo)));
+}
+
+// --- What simulate and explain say alike ---------------------------------------------------------
+
+TEST(ExplainClaims, ClaimsOfPodsThatHaveEndedAreFree) {
+  const auto taken_by = [](absl::string_view pod) {
+    return absl::StrCat(
+        ClassOf("d"), SliceOf("d", Gpus(1)),
+        "---\napiVersion: v1\nkind: Pod\nmetadata: {name: ended, uid: uid-ended}\nspec: {nodeName: "
+        "n0, containers: [{name: c, image: x}]}\nstatus: {phase: Succeeded}\n",
+        ClaimOf("other", RequestOf("d"), "{request: r, driver: d, pool: d, device: gpu-0}"),
+        "  reservedFor: [{resource: pods, name: ", pod, ", uid: uid-", pod, "}]\n",
+        ClaimOf("c", RequestOf("d")), PodOf({"c"}));
+  };
+  for (const absl::string_view pod : {"ended", "absent"}) {
+    EXPECT_THAT(Explain(taken_by(pod)), ElementsAre("fits", "c: gets r d/d/gpu-0")) << pod;
+    EXPECT_THAT(RunByDefault("simulate", taken_by(pod)).out, HasSubstr("default/p      n0")) << pod;
+  }
+}
+
+// The claim that a template made for an earlier pod of that name goes with it in a cluster.
+TEST(ExplainClaims, AClaimOfAnotherPodIsToldAlike) {
+  const auto owned_by = [](absl::string_view owner, absl::string_view more) {
+    return absl::StrCat(
+        ClassOf("d"), SliceOf("d", Gpus(1)), more,
+        "---\napiVersion: resource.k8s.io/v1\nkind: ResourceClaimTemplate\nmetadata: {name: t, "
+        "namespace: default}\nspec: {spec: {devices: {",
+        RequestOf("d"),
+        "}}}\n---\napiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: mine, "
+        "namespace: default, uid: k, ownerReferences: [{apiVersion: v1, kind: Pod, name: ",
+        owner, ", uid: uid-", owner, ", controller: true}]}\nspec: {devices: {", RequestOf("d"),
+        "}}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: p, uid: uid-p}\nspec: {containers: "
+        "[{name: c, image: x}], resourceClaims: [{name: r, resourceClaimTemplateName: t}]}\n"
+        "status: {resourceClaimStatuses: [{name: r, resourceClaimName: mine}]}\n");
+  };
+  const std::string other =
+      "---\napiVersion: v1\nkind: Pod\nmetadata: {name: q, uid: uid-q}\nspec: {nodeName: n0, "
+      "containers: [{name: c, image: x}]}\nstatus: {phase: Running}\n";
+  for (const auto& [cluster, said] :
+       {std::pair(
+            owned_by("q", other),
+            "ResourceClaim default/mine was not created for pod default/p (pod is not owner)"),
+        std::pair(owned_by("gone", ""), "could not find ResourceClaim \"default/mine\"")}) {
+    EXPECT_THAT(RunByDefault("explain", cluster).out, HasSubstr(said));
+    EXPECT_THAT(RunByDefault("simulate", cluster).out, HasSubstr(said));
+  }
+}
+
+TEST(ExplainClaims, WhatAPodInPreBindWaitsFor) {
+  const std::string config = WriteTemporary("conditions.yaml", R"(
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- pluginConfig:
+  - name: DynamicResources
+    args: {featureGates: {DRADeviceBindingConditions: true}}
+)");
+  const std::string cluster = WriteTemporary(
+      "waits.yaml",
+      absl::StrCat(kNodes, ClassOf("d"),
+                   SliceOf("d", Gpus(1,
+                                     ", bindingConditions: [A, B], bindingFailureConditions: "
+                                     "[C]")),
+                   ClaimOf("c", RequestOf("d")), PodOf({"c"})));
+  const auto run = [&](absl::string_view command) {
+    return RunBerth(absl::StrCat(command, " --config ", config, " --cluster ", cluster)).out;
+  };
+  const auto waits = HasSubstr("placed on n0, bound when A and B of d/d/gpu-0 are true; until 20");
+  EXPECT_THAT(run("simulate"), waits);
+  const std::string json = run("simulate -o json");
+  EXPECT_THAT(json, HasSubstr("\"reason\":\"placed on n0, bound when A and B of d/d/gpu-0 are"));
+  EXPECT_THAT(json, HasSubstr("\"reason\":\"BINDING\""));
+  EXPECT_THAT(run("explain"), HasSubstr("c: gets r d/d/gpu-0 (bound when A and B are true)"));
+}
+
+TEST(ExplainClaims, SharesAreCounted) {
+  const auto asks = [](int count, absl::string_view amount, absl::string_view used) {
+    return Explain(absl::StrCat(
+        ClassOf("d"),
+        SliceOf("d",
+                "  devices: [{name: nic, allowMultipleAllocations: true, capacity: {bandwidth: "
+                "{value: 100G}}}]\n"),
+        used.empty()
+            ? ""
+            : ClaimOf("other", RequestOf("d"),
+                      absl::StrCat("{request: r, driver: d, pool: d, device: nic, shareID: "
+                                   "s, consumedCapacity: {bandwidth: ",
+                                   used, "}}")),
+        ClaimOf("c",
+                RequestOf("d", absl::StrCat(", count: ", count,
+                                            ", capacity: {requests: {bandwidth: ", amount, "}}"))),
+        PodOf({"c"})));
+  };
+  EXPECT_THAT(asks(3, "40G", ""),
+              ElementsAre("does not fit",
+                          "c/r: asks for 3 devices, and can have 2: d/d/nic (nic 2 times)"));
+  EXPECT_THAT(asks(3, "40G", "30G"),
+              ElementsAre("does not fit", "c/r: asks for 3 devices, and can have 1: d/d/nic"));
+  EXPECT_THAT(asks(2, "40G", "20G").front(), "fits");
+}
+
+}  // namespace
+}  // namespace berth
