@@ -57,6 +57,8 @@ class InMemoryCluster final : public Cluster, public AttemptObserver {
   // server does, it gives a pod that names none the priority it had or its PriorityClass has now,
   // and the condition SchedulingGated to one with gates.
   void Set(Object object);
+  // The same of objects that come at one moment: controllers look when all of them are there.
+  void Set(std::vector<Object> objects);
   // Removes it at once. Returns whether it was there. `key` is "namespace/name", or "name".
   bool Delete(Kind kind, absl::string_view key);
   // Lets a pod go as `kubectl delete` does: it is marked, and gone when its grace period is over;
@@ -163,6 +165,8 @@ class InMemoryCluster final : public Cluster, public AttemptObserver {
 
   class ControllerObjects;
 
+  // What Set() does of one object; the controllers have not looked yet.
+  void Take(Object object) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // What the API server makes of a packed pod.
   Object Admitted(Object pod) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Put(Object object, const StoredPodState& state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -30,20 +30,35 @@ bool IsSeen(const ClaimWrite& write, const Object& now) {
 }  // namespace
 
 // allocateddevices.go foreachAllocatedDevice. Without DRAConsumableCapacity a share is all of it.
+template <class Visit>
+void ClusterDevices::ForEachDevice(const api::AllocationResult& allocation, Visit visit) const {
+  for (const api::DeviceRequestAllocationResult& result : allocation.devices().results()) {
+    if (result.admin_access()) continue;
+    DeviceUse use{DeviceId::Of(result.driver(), result.pool(), result.device()), ""};
+    if (inventory_.features().consumable_capacity) use.share_id = result.share_id();
+    visit(result, std::move(use));
+  }
+}
+
 ClusterDevices::UsedDevices ClusterDevices::DevicesOf(
     const api::AllocationResult& allocation) const {
   UsedDevices devices;
-  for (const api::DeviceRequestAllocationResult& result : allocation.devices().results()) {
-    if (result.admin_access()) continue;
+  ForEachDevice(allocation, [&](const auto& result, DeviceUse use) {
     UsedDevice& used = devices.emplace_back();
-    used.id = DeviceId::Of(result.driver(), result.pool(), result.device());
-    if (!inventory_.features().consumable_capacity) continue;
-    used.share_id = result.share_id();
+    used.id = use.device;
+    used.share_id = std::move(use.share_id);
+    if (used.share_id.empty()) return;
     for (const auto& [name, amount] : result.consumed_capacity()) {
       used.consumed.emplace(name, Quantity::Parse(amount.string()).value_or(Quantity()));
     }
-  }
+  });
   return devices;
+}
+
+std::vector<DeviceUse> ClusterDevices::UsesOf(const api::AllocationResult& allocation) const {
+  std::vector<DeviceUse> uses;
+  ForEachDevice(allocation, [&](const auto&, DeviceUse use) { uses.push_back(std::move(use)); });
+  return uses;
 }
 
 void ClusterDevices::Update(const ObjectStore& objects) {
@@ -347,7 +362,7 @@ void ClusterDevices::Subtract(const UsedDevices& devices, Holders& holders) {
 void ClusterDevices::AddShare(const UsedDevice& device) {
   std::vector<Share>& shares = shares_[device.id];
   for (Share& share : shares) {
-    if (share.id != device.share_id) continue;
+    if (share.id != device.share_id || share.consumed != device.consumed) continue;
     ++share.holders;
     return;
   }
@@ -359,25 +374,26 @@ void ClusterDevices::SubtractShare(const UsedDevice& device) {
   const auto found = shares_.find(device.id);
   if (found == shares_.end()) return;
   std::vector<Share>& shares = found->second;
-  const auto share = std::find_if(shares.begin(), shares.end(),
-                                  [&](const Share& share) { return share.id == device.share_id; });
+  const auto share = std::find_if(shares.begin(), shares.end(), [&](const Share& share) {
+    return share.id == device.share_id && share.consumed == device.consumed;
+  });
   if (share == shares.end() || --share->holders > 0) return;
   shares.erase(share);
   if (shares.empty()) shares_.erase(found);
   NoteChanged(device.id);
 }
 
-ConsumedCapacity ClusterDevices::Consumed(const DeviceId& device,
-                                          const ReleasedDevices* released) const {
-  ConsumedCapacity sum;
+std::optional<ConsumedCapacity> ClusterDevices::Consumed(const DeviceId& device,
+                                                         const ReleasedDevices* released) const {
   const auto found = shares_.find(device);
-  if (found == shares_.end()) return sum;
+  if (found == shares_.end()) return std::nullopt;
+  std::optional<ConsumedCapacity> sum;
   for (const Share& share : found->second) {
     // Who joins the claim holds it a second time.
     if (released != nullptr && share.holders == 1 && released->contains({device, share.id})) {
       continue;
     }
-    for (const auto& [name, amount] : share.consumed) sum[name].Add(amount);
+    AddTo(sum, share.consumed);
   }
   return sum;
 }

@@ -31,6 +31,12 @@ namespace api {
 class AllocationResult;
 }  // namespace api
 
+// Adds a share of a device to what is consumed of it.
+inline void AddTo(std::optional<ConsumedCapacity>& sum, const ConsumedCapacity& share) {
+  if (!sum.has_value()) sum.emplace();
+  for (const auto& [name, amount] : share) (*sum)[name].Add(amount);
+}
+
 // Follows slices, claims and DeviceTaintRules by their journals, and keeps what pods on their way
 // to their nodes are given before the cluster says so. Threads: the scheduling thread, but for
 // Holds() and what is const of the inventory.
@@ -53,9 +59,9 @@ class ClusterDevices {
   // Whether a claim is about to have it for itself.
   bool IsPromised(const DeviceId& device) const { return promised_.contains(device); }
   // What claims have, or are about to have, of a device that they share: without the shares in
-  // `released` that no claim is about to have.
-  ConsumedCapacity Consumed(const DeviceId& device,
-                            const ReleasedDevices* released = nullptr) const;
+  // `released` that no claim is about to have. Absent: there is no share.
+  std::optional<ConsumedCapacity> Consumed(const DeviceId& device,
+                                           const ReleasedDevices* released = nullptr) const;
   // Grows when anything that Holds() or the inventory say of the node changes.
   uint64_t NodeVersion(Symbol node) const {
     const auto changed = changed_at_.find(node);
@@ -74,9 +80,8 @@ class ClusterDevices {
   using UsedDevices = std::vector<UsedDevice>;
   // Without those that it has by admin access.
   UsedDevices DevicesOf(const api::AllocationResult& allocation) const;
-
-  int64_t held() const { return static_cast<int64_t>(held_.size()); }
-  int64_t promised() const { return static_cast<int64_t>(promised_.size()); }
+  // The same, without what is consumed.
+  std::vector<DeviceUse> UsesOf(const api::AllocationResult& allocation) const;
 
   // The special claim of the pod, which an attempt before left over; or null. With
   // DRAExtendedResource.
@@ -108,7 +113,8 @@ class ClusterDevices {
   void NoteRead(absl::string_view claim_uid, absl::string_view version);
 
  private:
-  // A share, which a claim may both have and be about to have.
+  // A share, which a claim may both have and be about to have. Members of a gang may exchange a
+  // share for another one of the same device, with the same id.
   struct Share {
     std::string id;
     int holders = 0;
@@ -132,6 +138,8 @@ class ClusterDevices {
   };
   using Flights = absl::flat_hash_map<std::string, Flight>;  // by the claim's uid
 
+  template <class Visit>
+  void ForEachDevice(const api::AllocationResult& allocation, Visit visit) const;
   void TakeNotes();
   void UpdateSlices(const ObjectStore& objects);
   void UpdateTaintRules(const ObjectStore& objects);

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "berth/columns/node_table.h"
 #include "plugins/dynamic_resources/returned_devices.h"
 
@@ -36,9 +35,8 @@ void DevicePreemption::RemoveGoneInPlan(ClaimsState& data) const {
     if (reader_.MayUseDevices(*pod)) UpdateReleased(data, *pod, devices_, handle_);
   }
   for (const ReturnedClaim& claim : ReturnedInPlan()) {
-    const bool is_own = absl::c_any_of(
-        data.pod->claims, [&](const PodClaim& own) { return own.object.uid() == claim.uid; });
-    if (!is_own) data.released.insert(claim.devices.begin(), claim.devices.end());
+    if (IsAmong(data.pod->claims, claim.uid)) continue;
+    data.released.insert(claim.devices.begin(), claim.devices.end());
   }
 }
 

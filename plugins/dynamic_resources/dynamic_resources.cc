@@ -76,7 +76,7 @@ DynamicResources::DynamicResources(Handle& handle, const DynamicResourcesArgs& a
         return CountDevicesOfClass(device_class, devices->inventory(), node.name(), node.labels(),
                                    [&](const DeviceId& device) {
                                      return devices->Holds(device) ||
-                                            !devices->Consumed(device).empty();
+                                            devices->Consumed(device).has_value();
                                    });
       });
 }

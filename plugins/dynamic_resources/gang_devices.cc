@@ -73,10 +73,7 @@ void GangDevices::Remove(absl::string_view pod_uid) {
 }
 
 bool GangDevices::MayExchange(absl::string_view group, absl::string_view asked, bool joins) const {
-  // What shares of a device others leave is not followed through the search.
-  if (members_.empty() || group != group_ || devices_.inventory().features().consumable_capacity) {
-    return false;
-  }
+  if (members_.empty() || group != group_) return false;
   return joins || !is_simple_ || members_.front().asked != asked;
 }
 
@@ -99,9 +96,8 @@ class GangDevices::Search {
       for (const int position : member.reserved->positions) {
         const std::string uid(member.claims->claims[position].object.uid());
         moved_.insert(uid);
-        for (const auto& result : devices_.InFlight(uid)->devices().results()) {
-          if (result.admin_access()) continue;
-          freed_.insert(DeviceId::Of(result.driver(), result.pool(), result.device()));
+        for (DeviceUse& use : devices_.UsesOf(*devices_.InFlight(uid))) {
+          freed_.insert(std::move(use));
         }
       }
     }
@@ -152,8 +148,8 @@ class GangDevices::Search {
       if (!is_moved && !fits) return false;
       joins |= is_moved;
     }
-    return joins || absl::c_any_of(freed_, [this](const DeviceId& device) {
-             const AffectedNodes nodes = devices_.inventory().NodesOf(device);
+    return joins || absl::c_any_of(freed_, [this](const DeviceUse& use) {
+             const AffectedNodes nodes = devices_.inventory().NodesOf(use.device);
              return nodes.all || absl::c_linear_search(nodes.names, place_.node.name());
            });
   }
@@ -171,8 +167,9 @@ class GangDevices::Search {
              [this](const DeviceId& device) {
                return taken_.contains(device) ||
                       NodeAllocations::IsNominated(place_.claims, device) ||
-                      (devices_.Holds(device) && !freed_.contains(device));
+                      (devices_.Holds(device) && !freed_.contains({device, ""}));
              },
+         .consumed = [this](const DeviceId& device) { return Consumed(device); },
          .max_steps = std::max<int64_t>(steps_left_, 1),
          .scoring = place_.scoring,
          .accept = [&](const NodeAllocation& solution) { return Continue(stage, at, solution); }},
@@ -199,16 +196,13 @@ class GangDevices::Search {
       }
       results.emplace_back(std::move(uid), *std::move(result));
     }
-    std::vector<DeviceId> taken;
+    ClusterDevices::UsedDevices taken;
     for (const auto& [uid, result] : results) {
-      for (const auto& device : result->devices().results()) {
-        if (device.admin_access()) continue;
-        taken.push_back(DeviceId::Of(device.driver(), device.pool(), device.device()));
-      }
+      absl::c_move(devices_.DevicesOf(*result), std::back_inserter(taken));
     }
-    for (const DeviceId& device : taken) taken_.insert(device);
+    for (const auto& device : taken) Take(device);
     const bool is_found = Allocate(stage + 1);
-    for (const DeviceId& device : taken) taken_.erase(device);
+    for (const auto& device : taken) GiveBack(device);
     if (!is_found) return false;
     if (stage > 0) {
       found_->others.insert(found_->others.end(), std::make_move_iterator(results.begin()),
@@ -217,11 +211,38 @@ class GangDevices::Search {
     return true;
   }
 
+  void Take(const ClusterDevices::UsedDevice& device) {
+    if (device.share_id.empty()) {
+      taken_.insert(device.id);
+    } else {
+      taken_shares_[device.id].push_back(device.consumed);
+    }
+  }
+  // The last one that was taken of the device.
+  void GiveBack(const ClusterDevices::UsedDevice& device) {
+    if (device.share_id.empty()) {
+      taken_.erase(device.id);
+    } else {
+      taken_shares_[device.id].pop_back();
+    }
+  }
+
+  // What claims that stay have of a device that is shared, and what the search took of it.
+  std::optional<ConsumedCapacity> Consumed(const DeviceId& device) const {
+    auto sum = NodeAllocations::Consumed(devices_, place_.claims, device, &freed_);
+    const auto taken = taken_shares_.find(device);
+    if (taken == taken_shares_.end()) return sum;
+    for (const ConsumedCapacity& share : taken->second) AddTo(sum, share);
+    return sum;
+  }
+
   const ClusterDevices& devices_;
   const Place& place_;
   std::vector<Stage> stages_;
   absl::flat_hash_set<std::string> moved_;  // uids of claims
-  absl::flat_hash_set<DeviceId> freed_, taken_;
+  ReleasedDevices freed_;                   // what these have
+  absl::flat_hash_set<DeviceId> taken_;
+  absl::flat_hash_map<DeviceId, std::vector<ConsumedCapacity>> taken_shares_;
   absl::flat_hash_map<std::string, std::vector<const NodeInfo*>> users_;  // by uid of a claim
   int64_t steps_left_ = kMaxSteps;
   Exchange* found_ = nullptr;
@@ -235,9 +256,6 @@ std::optional<GangDevices::Exchange> GangDevices::Find(const Place& place) const
 }
 
 std::string GangDevices::WhyNotAllTried() const {
-  if (devices_.inventory().features().consumable_capacity) {
-    return "with DRAConsumableCapacity members do not exchange devices";
-  }
   return was_out_of_steps_ ? "the search for devices that members exchange ended at its limit" : "";
 }
 

@@ -63,14 +63,14 @@ bool NodeAllocations::IsNominated(const ClaimsOfPod& claims, const DeviceId& dev
   return claims.nominated != nullptr && claims.nominated->devices.contains(device);
 }
 
-ConsumedCapacity NodeAllocations::Consumed(const ClusterDevices& devices, const ClaimsOfPod& claims,
-                                           const DeviceId& device,
-                                           const ReleasedDevices* released) {
-  ConsumedCapacity sum = devices.Consumed(device, released);
+std::optional<ConsumedCapacity> NodeAllocations::Consumed(const ClusterDevices& devices,
+                                                          const ClaimsOfPod& claims,
+                                                          const DeviceId& device,
+                                                          const ReleasedDevices* released) {
+  std::optional<ConsumedCapacity> sum = devices.Consumed(device, released);
   if (claims.nominated == nullptr) return sum;
   const auto planned = claims.nominated->shares.find(device);
-  if (planned == claims.nominated->shares.end()) return sum;
-  for (const auto& [name, amount] : planned->second) sum[name].Add(amount);
+  if (planned != claims.nominated->shares.end()) AddTo(sum, planned->second);
   return sum;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -44,9 +45,9 @@ class NodeAllocations {
   static bool IsNominated(const ClaimsOfPod& claims, const DeviceId& device);
   // What claims have of a device that they share, without the shares in `released`, and what is
   // planned for nominated pods.
-  static ConsumedCapacity Consumed(const ClusterDevices& devices, const ClaimsOfPod& claims,
-                                   const DeviceId& device,
-                                   const ReleasedDevices* released = nullptr);
+  static std::optional<ConsumedCapacity> Consumed(const ClusterDevices& devices,
+                                                  const ClaimsOfPod& claims, const DeviceId& device,
+                                                  const ReleasedDevices* released = nullptr);
   // Whether an attempt is to yield that has so many nodes left to filter. What it found stays
   // remembered, so the next one goes on where it was.
   static bool Yields(const ClaimsOfPod& claims, const CycleState& state, int left);

@@ -27,8 +27,6 @@ constexpr size_t kMostFreed = 64;
 // So many claims that left devices are remembered until they are seen to have got theirs.
 constexpr size_t kMostLeft = 4096;
 
-bool IsClaim(const PodClaim& claim, absl::string_view uid) { return claim.object.uid() == uid; }
-
 }  // namespace
 
 // --- What others plan for ------------------------------------------------------------------------
@@ -45,17 +43,16 @@ std::shared_ptr<const NominatedUses> NominatedDevices::UsesOf(absl::Span<const P
       names.push_back(claim.uid);
     }
     for (const PlannedClaim& planned : plan.claims) {
-      const bool is_own =
-          absl::c_any_of(claims, [&](const PodClaim& own) { return IsClaim(own, planned.uid); });
-      if (is_own) continue;
+      if (IsAmong(claims, planned.uid)) continue;
       for (const UsedDevice& device : planned.devices) {
         names.push_back(device.id.ToString());
         if (device.share_id.empty()) {
           uses->devices.emplace(device.id, plan.pod_key);
           continue;
         }
+        ConsumedCapacity& shares = uses->shares[device.id];
         for (const auto& [name, amount] : device.consumed) {
-          uses->shares[device.id][name].Add(amount);
+          shares[name].Add(amount);
           absl::StrAppend(&names.back(), " ", name, " ", amount.ToString());
         }
       }
@@ -233,9 +230,7 @@ class NominatedDevices::Maker {
         return !taken_.contains(use.device) &&
                (nodes.all || absl::c_linear_search(nodes.names, node));
       });
-      const bool is_own = absl::c_any_of(
-          claims.claims, [&](const PodClaim& own) { return IsClaim(own, claim.claim->uid()); });
-      if (is_useful && !is_own) leaving.push_back(&claim);
+      if (is_useful && !IsAmong(claims.claims, claim.claim->uid())) leaving.push_back(&claim);
     }
     const auto rank = [&](const LeavingClaim* claim) {
       return std::pair(claim->highest_priority >= pod.priority(),

@@ -54,6 +54,10 @@ bool IsControlledBy(const api::ResourceClaim& claim, absl::string_view pod_uid) 
 
 bool HasResourceClaims(const PodInfo& pod) { return !pod.spec().resource_claims().empty(); }
 
+bool IsAmong(absl::Span<const PodClaim> claims, absl::string_view uid) {
+  return absl::c_any_of(claims, [uid](const PodClaim& claim) { return claim.object.uid() == uid; });
+}
+
 absl::Status FindPodClaims(const PodInfo& pod, const ObjectStore& objects,
                            std::vector<PodClaim>& claims) {
   const absl::string_view space = pod.namespace_name().view();

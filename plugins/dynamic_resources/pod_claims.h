@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "berth/api/object.h"
 #include "berth/api/resource_v1.pb.h"
 #include "berth/framework/pod_info.h"
@@ -22,6 +24,9 @@ struct PodClaim {
 };
 
 bool HasResourceClaims(const PodInfo& pod);
+
+// Whether one of the claims has that uid.
+bool IsAmong(absl::Span<const PodClaim> claims, absl::string_view uid);
 
 // As kube-scheduler v1.35 dynamicresources foreachPodResourceClaim, in the order of the pod, each
 // once, by its first reference. Without references for which no claim is needed.

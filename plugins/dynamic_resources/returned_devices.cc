@@ -18,17 +18,6 @@
 namespace berth {
 namespace {
 
-// Visits the devices, and the shares of devices, that no other claim may have as long as the claim
-// does.
-template <class Visit>
-void ForEachDevice(const api::ResourceClaimStatus& status, Visit visit) {
-  for (const auto& result : status.allocation().devices().results()) {
-    if (result.admin_access()) continue;
-    visit(DeviceUse{DeviceId::Of(result.driver(), result.pool(), result.device()),
-                    result.share_id()});
-  }
-}
-
 // Visits the claims that somebody has reserved, but those that another pod is about to join.
 template <class Visit>
 void ForEachReservedClaim(const ClusterDevices& devices, const Handle& handle, Visit visit) {
@@ -82,19 +71,17 @@ void UpdateReleased(ClaimsState& data, const PodInfo& changed, const ClusterDevi
   for (const PodClaim& used : claims) {
     const api::ResourceClaimStatus& status = used.claim().status();
     if (!status.has_allocation()) continue;
-    const bool is_own = absl::c_any_of(data.pod->claims, [&](const PodClaim& own) {
-      return own.object.uid() == used.object.uid();
-    });
+    const bool is_own = IsAmong(data.pod->claims, used.object.uid());
     const bool all_gone = absl::c_all_of(status.reserved_for(), [&](const auto& user) {
       return data.gone_pods.contains(user.uid());
     });
-    ForEachDevice(status, [&](const DeviceUse& device) {
+    for (DeviceUse& device : devices.UsesOf(status.allocation())) {
       if (all_gone && !is_own) {
-        data.released.insert(device);
+        data.released.insert(std::move(device));
       } else {
         data.released.erase(device);
       }
-    });
+    }
   }
 }
 
@@ -113,7 +100,7 @@ std::vector<ReturnedClaim> ClaimsOnTheirWayBack(
     if (is_used) return;
     ReturnedClaim& back = returned.emplace_back();
     back.uid = std::string(claim.uid());
-    ForEachDevice(status, [&](const DeviceUse& device) { back.devices.push_back(device); });
+    back.devices = devices.UsesOf(status.allocation());
   });
   return returned;
 }
@@ -132,7 +119,7 @@ std::vector<LeavingClaim> ClaimsOfLeavingPods(const ClusterDevices& devices, con
       one.latest_deletion = std::max(one.latest_deletion, *place->pod->deletion_time());
       one.nodes.push_back(handle.nodes().node(place->row).name());
     }
-    ForEachDevice(status, [&](const DeviceUse& device) { one.devices.push_back(device); });
+    one.devices = devices.UsesOf(status.allocation());
     leaving.push_back(std::move(one));
   });
   return leaving;
@@ -155,7 +142,9 @@ ReleasedDevices DevicesOnTheirWayBack(const NodeInfo& node, const ClusterDevices
       return !IsPod(user) || (place != nullptr && can_be_used_on(handle.nodes().node(place->row)));
     });
     if (is_used) return;
-    ForEachDevice(status, [&](const DeviceUse& device) { returned.insert(device); });
+    for (DeviceUse& device : devices.UsesOf(status.allocation())) {
+      returned.insert(std::move(device));
+    }
   });
   return returned;
 }

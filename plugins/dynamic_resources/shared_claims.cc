@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "berth/api/resource_v1.pb.h"
@@ -23,10 +22,8 @@ const std::vector<SharedClaims::Claim>& SharedClaims::Claims() {
     const api::ResourceClaimStatus& status = object->As<api::ResourceClaim>().status();
     if (!status.has_allocation() || status.reserved_for().empty()) continue;
     Claim claim{*object};
-    for (const auto& result : status.allocation().devices().results()) {
-      if (result.admin_access()) continue;
-      const AffectedNodes nodes = devices_->inventory().NodesOf(
-          DeviceId::Of(result.driver(), result.pool(), result.device()));
+    for (const DeviceUse& use : devices_->UsesOf(status.allocation())) {
+      const AffectedNodes nodes = devices_->inventory().NodesOf(use.device);
       claim.on_all_nodes |= nodes.all;
       claim.on_nodes.insert(claim.on_nodes.end(), nodes.names.begin(), nodes.names.end());
     }
@@ -46,10 +43,8 @@ std::vector<SharedHolding> SharedClaims::For(const CycleState& state, const PodI
     for (const auto& pod : node.pods()) running.emplace(pod->uid(), std::pair(pod, node.name()));
   }
   for (const Claim& claim : Claims()) {
-    const bool is_own = absl::c_any_of(data->pod->claims, [&](const PodClaim& own) {
-      return own.object.uid() == claim.object.uid();
-    });
-    if (is_own || devices_->InFlight(claim.object.uid()) != nullptr) continue;
+    if (IsAmong(data->pod->claims, claim.object.uid())) continue;
+    if (devices_->InFlight(claim.object.uid()) != nullptr) continue;
     SharedHolding holding;
     bool may_go = true;
     for (const auto& user : claim.object.As<api::ResourceClaim>().status().reserved_for()) {

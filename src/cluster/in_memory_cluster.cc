@@ -183,16 +183,26 @@ void InMemoryCluster::ChangePod(const Object& pod, absl::FunctionRef<void(api::P
 }
 
 void InMemoryCluster::Set(Object object) {
+  MutexLock lock(mutex_);
+  Take(std::move(object));
+  controllers_->Reconcile(clock_.Now());
+}
+
+void InMemoryCluster::Set(std::vector<Object> objects) {
+  MutexLock lock(mutex_);
+  for (Object& object : objects) Take(std::move(object));
+  controllers_->Reconcile(clock_.Now());
+}
+
+void InMemoryCluster::Take(Object object) {
   const Kind kind = object.kind();
   StoredPodState state;
   if (kind == Kind::kPod) {  // pods are stored packed
     if (!object.is_packed()) object = Object(object.packed(), object.where());
     object.packed()->ReadOwn([&](const api::Pod& own) { state = StoredPodState(own); });
   }
-  MutexLock lock(mutex_);
   if (kind == Kind::kPriorityClass) admission_->Learn(object.As<api::PriorityClass>());
   Put(kind == Kind::kPod ? Admitted(std::move(object)) : std::move(object), state);
-  controllers_->Reconcile(clock_.Now());
 }
 
 bool InMemoryCluster::Delete(Kind kind, absl::string_view key) {

@@ -82,8 +82,13 @@ bool Suits(const Volume& volume, const Claim& claim) {
 }
 
 // Whether it may take one that is promised to no claim.
+// A new one is about to be: claims that come at the same moment may have it.
+bool IsOrWillBeAvailable(const Volume& volume) {
+  return volume.status().phase() == "Available" || volume.status().phase().empty();
+}
+
 bool MayTake(const Volume& volume, const Claim& claim) {
-  if (volume.spec().has_claim_ref() || volume.status().phase() != "Available" ||
+  if (volume.spec().has_claim_ref() || !IsOrWillBeAvailable(volume) ||
       ClassOf(volume) != ClassOf(claim) || !Suits(volume, claim)) {
     return false;
   }
@@ -153,7 +158,7 @@ void VolumeController::FollowVolume(const Object& object, bool is_gone) {
     known.claim = Key(ref.namespace_(), ref.name());
     promised_[known.claim].insert(name);
     claims_to_sync_.insert(known.claim);
-  } else if (volume.status().phase() == "Available") {
+  } else if (IsOrWillBeAvailable(volume)) {
     available_[known.class_name].insert(name);
   }
   volumes_to_sync_.insert(name);

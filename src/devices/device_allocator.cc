@@ -83,9 +83,9 @@ class Search {
     bool held;                              // by a claim of the cluster
     absl::InlinedVector<int, 1> picked_by;  // which of the pod's claims; several with admin access
     bool is_for_node = true;
-    int pool = 0;               // in pools_
-    ConsumedCapacity consumed;  // of one that is shared, also by the picks
-    int shares = 0;             // of them, picked
+    int pool = 0;                              // in pools_
+    std::optional<ConsumedCapacity> consumed;  // if it is shared, also by the picks
+    int shares = 0;                            // of them, picked
   };
   // What is known of a requirement on this node.
   struct Requirement {
@@ -128,13 +128,16 @@ class Search {
           candidate.held = request_.is_held(device.id);
           candidate.is_for_node = slice->HasFor(device, node_name_, node_labels_);
           candidate.pool = static_cast<int>(p);
-          if (device.allows_multiple && request_.consumed != nullptr) {
-            candidate.consumed = request_.consumed(device.id);
-          }
+          candidate.consumed = ConsumedByOthers(device);
         }
       }
     }
     if (request_.scoring != DeviceScoring::kFirstFit) WeighCandidates();
+  }
+
+  std::optional<ConsumedCapacity> ConsumedByOthers(const OfferedDevice& device) const {
+    if (!device.allows_multiple || request_.consumed == nullptr) return std::nullopt;
+    return request_.consumed(device.id);
   }
 
   void WeighCandidates() {
@@ -401,10 +404,14 @@ class Search {
     const api::SliceDevice& device = *candidates_[candidate].device->message;
     std::optional<ConsumedCapacity> consumption = ConsumptionOf(SpecAt(at).capacity, device);
     if (consumption.has_value() &&
-        !HasLeft(device, candidates_[candidate].consumed, *consumption)) {
+        !HasLeft(device, ConsumedOf(candidates_[candidate]), *consumption)) {
       consumption.reset();
     }
     return consumption;
+  }
+  static const ConsumedCapacity& ConsumedOf(const Candidate& candidate) {
+    static const ConsumedCapacity& nothing = *new ConsumedCapacity();
+    return candidate.consumed.has_value() ? *candidate.consumed : nothing;
   }
   bool HasCapacity(const At& at, size_t candidate) const {
     return !features_.consumable_capacity || ConsumptionOn(at, candidate).has_value();
@@ -423,7 +430,7 @@ class Search {
       if (!consumption.has_value()) return false;
     }
     // What is shared consumes once.
-    const bool consumes = device.consumes_counters && picked.consumed.empty();
+    const bool consumes = device.consumes_counters && !picked.consumed.has_value();
     if (consumes && !CountersOf(picked.pool).Suffice(device)) return false;
     if (!AddToConstraints(at, device)) {
       if (consumes) CountersOf(picked.pool).GiveBack(device);
@@ -436,7 +443,8 @@ class Search {
     result.device = &device;
     if (device.allows_multiple) {
       result.consumed = *std::move(consumption);
-      for (const auto& [name, amount] : result.consumed) picked.consumed[name].Add(amount);
+      if (!picked.consumed.has_value()) picked.consumed.emplace();
+      for (const auto& [name, amount] : result.consumed) (*picked.consumed)[name].Add(amount);
       ++picked.shares;
     } else {
       picked.picked_by.push_back(static_cast<int>(at.claim));
@@ -456,17 +464,14 @@ class Search {
     }
     if (device.allows_multiple) {
       for (const auto& [name, amount] : result_->picked[at.claim].back().consumed) {
-        picked.consumed[name].Subtract(amount);
+        (*picked.consumed)[name].Subtract(amount);
       }
-      if (--picked.shares == 0) {
-        picked.consumed =
-            request_.consumed == nullptr ? ConsumedCapacity() : request_.consumed(device.id);
-      }
+      if (--picked.shares == 0) picked.consumed = ConsumedByOthers(device);
     } else {
       auto& picked_by = picked.picked_by;
       picked_by.erase(std::find(picked_by.begin(), picked_by.end(), static_cast<int>(at.claim)));
     }
-    if (device.consumes_counters && picked.consumed.empty()) {
+    if (device.consumes_counters && !picked.consumed.has_value()) {
       CountersOf(picked.pool).GiveBack(device);
     }
     result_->picked[at.claim].pop_back();

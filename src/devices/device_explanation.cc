@@ -163,9 +163,12 @@ class Explainer {
     const api::SliceDevice& message = *device.message;
     const auto consumption = ConsumptionOf(requirement.capacity, message);
     if (!consumption.has_value()) return "it does not offer the requested capacity";
-    ConsumedCapacity used;
-    if (device.allows_multiple && request_.consumed != nullptr) used = request_.consumed(device.id);
-    is_shared = !used.empty();
+    std::optional<ConsumedCapacity> shares;
+    if (device.allows_multiple && request_.consumed != nullptr) {
+      shares = request_.consumed(device.id);
+    }
+    is_shared = shares.has_value();
+    const ConsumedCapacity used = std::move(shares).value_or(ConsumedCapacity());
     for (const auto& [name, amount] : *consumption) {
       if (HasLeft(message, used, {{name, amount}})) continue;
       const std::string& all = message.capacity().at(name).value().string();

@@ -128,9 +128,10 @@ DeviceWorth::DeviceWorth(DeviceScoring scoring, int pools, absl::Span<const Devi
     group.devices.push_back(static_cast<int>(i));
     group.size += state.size;
     state.is_taken = devices[i].is_held;
-    if (device.allows_multiple && devices[i].consumed != nullptr) {
-      state.consumed = PartOf(device, *devices[i].consumed);
-      state.shares = devices[i].consumed->empty() ? 0 : 1;
+    if (const std::optional<ConsumedCapacity>& consumed = *devices[i].consumed;
+        consumed.has_value()) {
+      state.consumed = PartOf(device, *consumed);
+      state.shares = 1;
     }
   }
   for (size_t g = 0; g < groups_.size(); ++g) {

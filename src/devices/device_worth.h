@@ -24,7 +24,7 @@ class DeviceWorth {
     const OfferedDevice* device;
     int pool;
     bool is_held;
-    const ConsumedCapacity* consumed;  // of one that is shared
+    const std::optional<ConsumedCapacity>* consumed;  // if it is shared
   };
   // `scoring` is not kFirstFit. The counters of a pool are asked for if a device consumes any.
   DeviceWorth(DeviceScoring scoring, int pools, absl::Span<const Device> devices,

@@ -10,7 +10,7 @@ namespace {
 // Held by a claim, or by several together.
 bool IsInUse(const OfferedDevice& device, const AllocationRequest& request) {
   return request.is_held(device.id) || (device.allows_multiple && request.consumed != nullptr &&
-                                        !request.consumed(device.id).empty());
+                                        request.consumed(device.id).has_value());
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ absl::Time IfItComes(absl::Time due) { return due < kEndOfTime ? due : absl::Inf
 absl::StatusOr<std::unique_ptr<Simulation>> Simulation::Create(SimulationOptions options) {
   std::vector<Object> objects = std::exchange(options.objects, {});
   std::unique_ptr<Simulation> simulation(new Simulation(options));
-  for (Object& object : objects) simulation->cluster_.Set(std::move(object));
+  simulation->cluster_.Set(std::move(objects));
   simulation->cluster_.RunDisruptionController();
   simulation->cluster_.RunVolumeController();
   simulation->cluster_.RunResourceClaimController();

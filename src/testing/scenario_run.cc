@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "berth/api/pod_status.h"
@@ -152,25 +153,35 @@ void ScenarioRun::Create(SourceLocation at, const std::vector<Object>& objects) 
     Fail(at, absl::StrCat("more than ", options_.max_objects, " objects"));
     return simulation_.Stop();
   }
+  std::vector<Object> coming;
+  std::set<std::string> names;
   for (const Object& object : objects) {
-    if (cluster().Find(object.kind(), object.key()) != nullptr) {
-      Log(ObjectName{object.kind(), std::string(object.key())}.ToString(), "replaced");
-    }
-    if (!HasItsUidAlone(at, object)) continue;
-    cluster().Set(object);
+    const std::string name = ObjectName{object.kind(), std::string(object.key())}.ToString();
+    const bool is_new = names.insert(name).second;
+    if (!is_new || cluster().Find(object.kind(), object.key()) != nullptr) Log(name, "replaced");
+    if (HasItsUidAlone(at, object, coming)) coming.push_back(object);
   }
+  cluster().Set(std::move(coming));
 }
 
 // An API server gives no uid twice. Without one the cluster gives one.
-bool ScenarioRun::HasItsUidAlone(SourceLocation at, const Object& object) {
+bool ScenarioRun::HasItsUidAlone(SourceLocation at, const Object& object,
+                                 const std::vector<Object>& coming) {
   if (object.kind() != Kind::kPod) return true;
   const std::string& uid = object.As<api::Pod>().metadata().uid();
   if (uid.empty()) return true;
   std::string& key = pod_of_uid_[uid];
-  const auto other = key.empty() || key == object.key() ? nullptr : cluster().Find(Kind::kPod, key);
-  if (other != nullptr && static_cast<const api::Pod&>(*other).metadata().uid() == uid) {
-    Fail(at, absl::StrCat(object.ToString(), ": its uid \"", uid, "\" is that of Pod ", key));
-    return false;
+  if (!key.empty() && key != object.key()) {
+    const auto there = cluster().Find(Kind::kPod, key);
+    const bool has_uid =
+        (there != nullptr && static_cast<const api::Pod&>(*there).metadata().uid() == uid) ||
+        absl::c_any_of(coming, [&](const Object& other) {
+          return other.kind() == Kind::kPod && other.key() == key && other.uid() == uid;
+        });
+    if (has_uid) {
+      Fail(at, absl::StrCat(object.ToString(), ": its uid \"", uid, "\" is that of Pod ", key));
+      return false;
+    }
   }
   key = std::string(object.key());
   return true;
@@ -230,7 +241,14 @@ void ScenarioRun::Scale(SourceLocation at, const std::string& set, int64_t copie
     Problems problems;  // the first copy was read without any
     return MakeCopy(found->second.made, number, problems);
   };
-  for (; current < copies && !simulation_.stopped(); ++current) Create(at, objects_of(current));
+  std::vector<Object> made;
+  const auto are_too_many = [&] {
+    return objects_ + static_cast<int64_t>(made.size()) > options_.max_objects;
+  };
+  for (; current < copies && !are_too_many(); ++current) {
+    for (Object& object : objects_of(current)) made.push_back(std::move(object));
+  }
+  if (!made.empty()) Create(at, made);
   for (; current > copies; --current) {
     for (const Object& object : objects_of(current - 1)) {
       const ObjectName name{object.kind(), std::string(object.key())};
@@ -303,9 +321,9 @@ void ScenarioRun::Conflict(const std::string& pod, std::vector<Object> objects) 
 absl::Status ScenarioRun::OnBind(const Identity& pod, const std::string& node) {
   const std::string& key = pod.key();
   if (const auto conflict = FindFor(conflicts_, key); conflict != conflicts_.end()) {
-    const std::vector<Object> objects = std::move(conflict->second);
+    std::vector<Object> objects = std::move(conflict->second);
     conflicts_.erase(conflict);
-    for (const Object& object : objects) cluster().Set(object);
+    cluster().Set(std::move(objects));
     return absl::AbortedError(
         absl::StrCat("conflict: something else has changed pod ", key, " or node ", node));
   }

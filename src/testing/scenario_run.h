@@ -93,7 +93,8 @@ class ScenarioRun {
   std::optional<UnboundPod> FindUnbound(const std::string& key);
 
  private:
-  bool HasItsUidAlone(SourceLocation at, const Object& object);
+  // `coming`: objects that are to be set with it.
+  bool HasItsUidAlone(SourceLocation at, const Object& object, const std::vector<Object>& coming);
   absl::Duration time() const { return simulation_.now() - absl::UnixEpoch(); }
   void Log(const std::string& object, absl::string_view what);
   absl::Status OnBind(const Identity& pod, const std::string& node);

@@ -296,6 +296,26 @@ TEST_F(PartitionsTest, GiveCountersBackWhenTheSearchBacktracks) {
   EXPECT_EQ(devices_.On("n0"), "a/small=n0/q0 b=n0/h0");
 }
 
+TEST(PartitionsPoolTest, ASharedDeviceWithoutCapacitiesTakesItsCountersOnce) {
+  SmallInventory devices;
+  devices.set_features({.partitionable_devices = true, .consumable_capacity = true});
+  devices.Add(SliceWith(
+      "devices",
+      "nodeName: n0, devices: [{name: shared, allowMultipleAllocations: true, attributes: {size: "
+      "{int: 3}}, "
+      "consumesCounters: [{counterSet: gpu, counters: {slices: {value: '3'}}}]}, {name: own, "
+      "attributes: {size: "
+      "{int: 2}}, consumesCounters: [{counterSet: gpu, counters: {slices: {value: '2'}}}]}]",
+      2));
+  devices.Add(Counters());
+  for (int claim = 0; claim < 2; ++claim) devices.Claim(kAnyDevice);
+  EXPECT_EQ(devices.On("n0"), "r=n0/shared; r=n0/shared");
+  devices.ForgetClaims();
+  devices.Consume("d/n0/shared", {});
+  devices.Claim(OfSize(2, 1));
+  EXPECT_EQ(devices.On("n0"), "impossible");
+}
+
 TEST(PartitionsPoolTest, UnknownCountersMakeAPoolInvalid) {
   SmallInventory devices;
   devices.set_features({.partitionable_devices = true});

@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -101,7 +102,7 @@ class SmallInventory {
             .consumed =
                 [this](const DeviceId& id) {
                   const auto found = consumed_.find(id.ToString());
-                  return found == consumed_.end() ? ConsumedCapacity() : found->second;
+                  return found == consumed_.end() ? std::nullopt : std::optional(found->second);
                 },
             .max_steps = max_steps_,
             .scoring = scoring_};

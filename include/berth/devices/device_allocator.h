@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -64,8 +65,9 @@ struct AllocationRequest {
   absl::Span<const ClaimToAllocate> claims;
   // Whether a claim holds the device already.
   absl::FunctionRef<bool(const DeviceId&)> is_held;
-  // What claims have of a device that they share; absent: nothing of any.
-  std::function<ConsumedCapacity(const DeviceId&)> consumed = nullptr;
+  // What claims have of a device that they share; absent: none has a share. A device without
+  // capacities can be shared, too: nothing of it is consumed then.
+  std::function<std::optional<ConsumedCapacity>(const DeviceId&)> consumed = nullptr;
   // How many devices may be tried; those of one request count each time that they are looked at.
   int64_t max_steps = std::numeric_limits<int64_t>::max();
   DeviceScoring scoring = DeviceScoring::kFirstFit;

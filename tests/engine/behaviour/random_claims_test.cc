@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/node_selector.h"
 #include "berth/api/pod_status.h"
@@ -39,8 +40,8 @@ constexpr int kDevicesOfNode = 3;
 constexpr int kCapacity = 4;  // of a device that claims share
 
 // What a node has: partitions consume its counters, and of devices that are shared claims have some
-// of the capacity.
-enum class Devices { kWhole, kPartitions, kScoredPartitions, kShared };
+// of the capacity. Partitions that are shared consume counters once.
+enum class Devices { kWhole, kPartitions, kScoredPartitions, kShared, kSharedPartitions };
 
 // Whether pods have priorities, and are evicted for their devices.
 enum class Preemption { kOff, kOn };
@@ -50,15 +51,11 @@ class History {
   History(uint64_t seed, bool incremental, Devices devices, Preemption preemption)
       : random_(seed),
         preempts_(preemption == Preemption::kOn),
-        partitioned_(devices == Devices::kPartitions || devices == Devices::kScoredPartitions),
-        shared_(devices == Devices::kShared) {
-    simulation_ =
-        EmptySimulationOf(preempts_                         ? "tests/engine/preempted_devices.yaml"
-                          : devices == Devices::kWhole      ? "config/kube-scheduler-default.yaml"
-                          : devices == Devices::kShared     ? "tests/engine/shared_devices.yaml"
-                          : devices == Devices::kPartitions ? "tests/engine/partitions.yaml"
-                                                            : "tests/engine/scored_partitions.yaml",
-                          seed, incremental);
+        partitioned_(devices != Devices::kWhole && devices != Devices::kShared),
+        shared_(devices == Devices::kShared || devices == Devices::kSharedPartitions) {
+    simulation_ = EmptySimulationOf(
+        preempts_ ? "tests/engine/preempted_devices.yaml" : ConfigurationFor(devices), seed,
+        incremental);
   }
 
   void Run(int steps) {
@@ -96,6 +93,21 @@ class History {
   int checked() const { return checked_; }
 
  private:
+  static std::string ConfigurationFor(Devices devices) {
+    switch (devices) {
+      case Devices::kWhole:
+        return "config/kube-scheduler-default.yaml";
+      case Devices::kPartitions:
+        return "tests/engine/partitions.yaml";
+      case Devices::kScoredPartitions:
+        return "tests/engine/scored_partitions.yaml";
+      case Devices::kShared:
+      case Devices::kSharedPartitions:
+        break;
+    }
+    return "tests/engine/shared_devices.yaml";
+  }
+
   bool Chance(int one_in) { return random_() % static_cast<unsigned>(one_in) == 0; }
   int Below(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
   void Set(const std::string& yaml) { simulation_->cluster().Set(ObjectsFromYaml(yaml)[0]); }
@@ -226,9 +238,7 @@ class History {
   void Check() {
     InMemoryCluster& cluster = simulation_->cluster();
     std::map<std::string, std::string> holder;  // of each device
-    std::map<std::string, int> used;            // counters of each pool
-    std::map<std::string, int64_t> consumed;    // of each device that is shared
-    int all_used = 0;
+    std::map<std::string, int64_t> consumed;    // of each device: what is shared, or 1
     std::map<std::string, const api::ResourceClaim*> claims;
     const std::vector<Object> objects = cluster.List(Kind::kResourceClaim);
     for (const Object& object : objects) {
@@ -245,20 +255,20 @@ class History {
             consumed[device] += Quantity::Parse(amount->second.string())->Value();
           }
           absl::StrAppend(&device, "/", result.share_id());
+        } else {
+          ++consumed[device];
         }
         const auto [it, is_new] = holder.emplace(device, object.key());
         EXPECT_TRUE(is_new) << device << " is held by " << it->second << " and " << object.key();
-        const int size = result.device() == "whole" ? kDevicesOfNode : 1;
-        used[result.pool()] += size;
-        all_used += size;
       }
     }
-    for (const auto& [pool, counters] : used) {
-      if (shared_) continue;
-      EXPECT_LE(counters, kDevicesOfNode) << pool << " is overdrawn";
-    }
+    std::map<std::string, int> used;  // counters of each pool
     for (const auto& [device, amount] : consumed) {
-      EXPECT_LE(amount, kCapacity) << device << " is overdrawn";
+      EXPECT_LE(amount, shared_ ? kCapacity : 1) << device << " is overdrawn";
+      used[device.substr(0, device.find('/'))] += SizeOf(device);
+    }
+    for (const auto& [pool, counters] : used) {
+      EXPECT_LE(counters, kDevicesOfNode) << pool << " is overdrawn";
     }
     bool waits = false;       // a pod that one device would help, wherever it is
     int most_important = -1;  // of these
@@ -293,15 +303,22 @@ class History {
       EXPECT_LE(most_important, least_important) << "a pod waits, and a less important one runs";
     }
     if (!waits) return;
-    const auto all = static_cast<int>(cluster.List(Kind::kNode).size()) * kDevicesOfNode;
-    if (shared_) {
-      EXPECT_EQ(static_cast<int>(consumed.size()), all) << "a pod waits, and a device is free";
-      for (const auto& [device, amount] : consumed) {
-        EXPECT_EQ(amount, kCapacity) << "a pod waits, and " << device << " has room";
+    for (const Object& node : cluster.List(Kind::kNode)) {
+      const std::string pool(node.name());
+      for (const absl::string_view name : {"x0", "x1", "x2", "whole"}) {
+        const std::string device = absl::StrCat(pool, "/", name);
+        if (name == "whole" && !partitioned_) continue;
+        const bool is_in_use = consumed.contains(device);
+        EXPECT_TRUE(is_in_use ? !shared_ || consumed[device] == kCapacity
+                              : used[pool] + SizeOf(device) > kDevicesOfNode)
+            << "a pod waits, and " << device << " is free, or has room";
       }
-      return;
     }
-    EXPECT_EQ(all_used, all) << "a pod waits, and a device is free";
+  }
+
+  // How much of its pool's counter, or of its node's devices, it is.
+  static int SizeOf(const std::string& device) {
+    return absl::EndsWith(device, "/whole") ? kDevicesOfNode : 1;
   }
 
   // A request without a capacity is for all of it.
@@ -365,6 +382,18 @@ TEST(RandomClaimsTest, WhoIsLessImportantGoesForADevice) {
 
 TEST(RandomClaimsTest, WhoIsLessImportantGoesForAShare) {
   RunHistories(Devices::kShared, Preemption::kOn);
+}
+
+TEST(RandomClaimsTest, WhoIsLessImportantGoesForAPartition) {
+  RunHistories(Devices::kPartitions, Preemption::kOn);
+}
+
+TEST(RandomClaimsTest, SharedPartitionsTakeCountersOnce) {
+  RunHistories(Devices::kSharedPartitions);
+}
+
+TEST(RandomClaimsTest, WhoIsLessImportantGoesForAShareOfAPartition) {
+  RunHistories(Devices::kSharedPartitions, Preemption::kOn);
 }
 
 TEST(RandomClaimsTest, SoDoPartitionsThatAreScored) { RunHistories(Devices::kScoredPartitions); }
