@@ -442,7 +442,7 @@ Status CapacityScheduling::PostFilterInTree(CycleState& state, const PodInfo& po
     planned = PlanInTree(state, pod, statuses, trial, result);
     if (planned.ok() || state.for_explanation()) return planned;
     requests = trial.RequestsByNode();
-    may_reclaim = trial.MayReclaim();
+    may_reclaim = trial.MayReclaim(refused_by_share_.RuleInTrial());
   }
   refused_by_share_.Add(pod, *quota, std::move(requests), may_reclaim);
   return planned;
@@ -456,7 +456,8 @@ Status CapacityScheduling::PlanInTree(CycleState& state, const PodInfo& pod,
   if (state.full_evaluation()) {
     units = std::make_unique<AllVictims>(handle_.nodes(), trial.Units());
   } else {
-    units = std::make_unique<TreeVictims>(book_, handle_, trial.VictimQuotas());
+    units =
+        std::make_unique<TreeVictims>(book_, handle_, [&trial] { return trial.VictimQuotas(); });
   }
   std::vector<NodeRow> rows = statuses.RowsWith(Code::kUnschedulable);
   if (tree_state.without_room != nullptr) {
@@ -469,6 +470,16 @@ Status CapacityScheduling::PlanInTree(CycleState& state, const PodInfo& pod,
   return PlanVictims({handle_, state, pod, std::move(rows), preemption_.budgets(), book_, expected_,
                       short_rows_, trial, *units},
                      result);
+}
+
+// Many pods wait for the same line.
+const std::string& CapacityScheduling::WhoBorrowsNow(int line) const {
+  const bool may_keep = book_.what_ifs() == 0;
+  if (!may_keep || borrowers_version_ != book_.version()) borrowers_.clear();
+  borrowers_version_ = may_keep ? std::optional<uint64_t>(book_.version()) : std::nullopt;
+  const auto [known, is_new] = borrowers_.try_emplace(line);
+  if (is_new) known->second = WhoBorrows(book_.tree(), line);
+  return known->second;
 }
 
 void CapacityScheduling::ExplainInTree(const PodInfo& pod, WaitingFor& waiting) const {
@@ -497,7 +508,7 @@ void CapacityScheduling::ExplainInTree(const PodInfo& pod, WaitingFor& waiting) 
   waiting.quota_used = ClampToInt64(shortage->used) / unit;
   waiting.quota_limit = ClampToInt64(shortage->limit) / unit;
   if (shortage->kind == QuotaTree::Shortage::Kind::kBorrowed && !is_beyond_min) {
-    const std::string borrowers = WhoBorrows(tree, shortage->line);
+    const std::string& borrowers = WhoBorrowsNow(shortage->line);
     if (!borrowers.empty()) absl::StrAppend(&waiting.detail, "; ", borrowers);
     return;
   }

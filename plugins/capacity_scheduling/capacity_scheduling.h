@@ -199,6 +199,8 @@ class CapacityScheduling final : public Plugin,
   void ChargeMissedClaims();
   std::vector<QuotaFigure> ReportTree() const;
   void ExplainInTree(const PodInfo& pod, WaitingFor& waiting) const;
+  // Who has more of the line than it is guaranteed, in words. Valid until the next call.
+  const std::string& WhoBorrowsNow(int line) const;
 
   Handle& handle_;
   QuotaLedger ledger_;
@@ -209,6 +211,9 @@ class CapacityScheduling final : public Plugin,
   Preemption preemption_;
   QuotaStatus status_;
   RefusedByShare refused_by_share_;
+  // By line, as long as QuotaBook::version() is that; absent if what-if changes were in it.
+  mutable absl::flat_hash_map<int, std::string> borrowers_;
+  mutable std::optional<uint64_t> borrowers_version_;
   ExpectedPods expected_;
   ShortRows short_rows_;
   QuotaWarnings warnings_;
