@@ -95,6 +95,7 @@ bool QuotaBook::ReadTree() {
 
 void QuotaBook::Rebuild(std::vector<QuotaSpec> specs) {
   ++tree_version_;
+  ++version_;
   specs_ = std::move(specs);
   tree_ = QuotaTree(specs_);
   tree_.Advance(handle_.clock().Now());
@@ -168,6 +169,7 @@ void QuotaBook::FollowNodes() {
               : kUnknownCapacity;
     }
   }
+  ++version_;
   for (size_t i = 0; i < capacity.size(); ++i) tree_.SetCapacity(static_cast<int>(i), capacity[i]);
   FindKindsOfNodes();
 }
@@ -199,6 +201,7 @@ void QuotaBook::FollowNominations() {
   const auto changes = nominator_version_.has_value() ? nominator.ChangesSince(*nominator_version_)
                                                       : std::optional<absl::Span<const Symbol>>();
   nominator_version_ = nominator.version();
+  ++version_;
   if (!changes.has_value()) return FollowAllNominations();
   for (const Symbol node : *changes) {
     const auto here = promised_on_.find(node);
@@ -254,6 +257,7 @@ QuotaBook::Sums QuotaBook::Promised() const {
 QuotaBook::WithoutNomination::WithoutNomination(QuotaBook& book, const PodInfo& pod)
     : tree_(book.tree_) {
   if (const Amount* const promise = book.promised_.Find(*pod.identity())) {
+    what_if_.emplace(book);
     quota_ = promise->quota;
     amounts_ = promise->amounts;
     tree_.Release(quota_, amounts_);
@@ -381,6 +385,7 @@ void QuotaBook::Charge(const PodInfo& pod, const NodeInfo& node) {
 void QuotaBook::Enter(const PodInfo& pod, QuotaCharge entered) {
   QuotaCharge* const charge = charges_.FindOrAdd(pod.identity()).first;
   *charge = std::move(entered);
+  ++version_;
   tree_.Charge(charge->quota, charge->amounts);
   by_quota_[charge->quota].emplace(charge->key, charge);
   if (charge->leaving) CountLeaving(*charge, 1);
@@ -440,6 +445,7 @@ void QuotaBook::OnUnassigned(const PodInfo& pod) {
   if (charge == nullptr) return;
   tree_.Advance(handle_.clock().Now());
   KeepIfTakenOff(pod, *charge);
+  ++version_;
   tree_.Release(charge->quota, charge->amounts);
   by_quota_[charge->quota].erase(charge->key);
   if (charge->leaving) CountLeaving(*charge, -1);
@@ -461,6 +467,7 @@ bool QuotaBook::OnPending(const PodInfo& pod) {
     if (wanted->quota == *quota && wanted->amounts == amounts) return false;
     tree_.Unwant(wanted->quota, wanted->amounts);
   }
+  ++version_;
   *wanted = {*quota, std::move(amounts)};
   tree_.Want(wanted->quota, wanted->amounts);
   return true;
@@ -472,6 +479,7 @@ bool QuotaBook::OnGone(const PodInfo& pod) { return has_tree_ && StopWanting(*po
 bool QuotaBook::StopWanting(UidRef pod) {
   const Amount* const wanted = wanted_.Find(pod);
   if (wanted == nullptr) return false;
+  ++version_;
   tree_.Unwant(wanted->quota, wanted->amounts);
   wanted_.Erase(pod);
   return true;

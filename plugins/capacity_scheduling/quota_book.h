@@ -101,6 +101,23 @@ class QuotaBook {
   uint64_t tree_version() const { return tree_version_; }
   // For what-if changes, which are all taken back.
   QuotaTree& mutable_tree() { return tree_; }
+  // Changes with whatever is charged, promised, wanted or given: what follows from the tree's
+  // figures is the same while this is, at moments without a what-if, and where usage does not
+  // decay.
+  uint64_t version() const { return version_; }
+  // What lives while the tree has what-if changes.
+  class WhatIf {
+   public:
+    explicit WhatIf(QuotaBook& book) : book_(book) { ++book_.what_ifs_; }
+    ~WhatIf() { --book_.what_ifs_; }
+    WhatIf(const WhatIf&) = delete;
+    WhatIf& operator=(const WhatIf&) = delete;
+
+   private:
+    QuotaBook& book_;
+  };
+  // So many do.
+  int what_ifs() const { return what_ifs_; }
 
   // The quota the pod belongs to; absent if none.
   std::optional<QuotaId> QuotaOf(const PodInfo& pod) const;
@@ -167,6 +184,7 @@ class QuotaBook {
 
    private:
     QuotaTree& tree_;
+    std::optional<WhatIf> what_if_;  // if it is nominated
     QuotaId quota_ = QuotaTree::kCluster;
     LineAmounts amounts_;
   };
@@ -207,7 +225,8 @@ class QuotaBook {
   const DevicesBehindResources behind_resources_;
   bool has_tree_ = false;
   std::optional<uint64_t> elastic_version_, cluster_version_, namespace_version_;
-  uint64_t tree_version_ = 0;
+  uint64_t tree_version_ = 0, version_ = 0;
+  int what_ifs_ = 0;
   std::vector<QuotaSpec> specs_;
   QuotaTree tree_;
   absl::flat_hash_map<Symbol, std::vector<QuotaId>> naming_;  // ClusterQuotas, by namespace named

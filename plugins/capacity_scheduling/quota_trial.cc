@@ -24,6 +24,7 @@ bool AreEqual(const PodAmounts& a, const PodAmounts& b) {
 QuotaTrial::QuotaTrial(QuotaBook& book, Handle& handle, QuotaId quota,
                        absl::Span<const PodInfo* const> preemptors)
     : book_(book),
+      what_if_(book),
       handle_(handle),
       first_(*preemptors.front()),
       rule_(book.tree(), handle.clock().Now()) {
@@ -131,9 +132,9 @@ std::vector<LineAmounts> QuotaTrial::RequestsByNode() const {
   return requests;
 }
 
-bool QuotaTrial::MayReclaim() const {
+bool QuotaTrial::MayReclaim(const TakingRule& rule) const {
   return absl::c_any_of(TakersByNode(),
-                        [&](const QuotaTaker& taker) { return rule_.MayReclaim(taker); });
+                        [&](const QuotaTaker& taker) { return rule.MayReclaim(taker); });
 }
 
 std::optional<QuotaHolder> QuotaTrial::HolderOf(const VictimUnit& unit) const {

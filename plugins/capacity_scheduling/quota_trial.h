@@ -38,8 +38,8 @@ class QuotaTrial final : public VictimTrial {
   std::vector<QuotaId> VictimQuotas() const;
   // What the preemptors ask for on nodes of each kind that the first may run on; none twice.
   std::vector<LineAmounts> RequestsByNode() const;
-  // Whether they may take from any other quota.
-  bool MayReclaim() const;
+  // Whether they may take from any other quota, by a rule of the tree as it is now.
+  bool MayReclaim(const TakingRule& rule) const;
   Verdict MayEvict(const VictimUnit& unit) const override;
   Status WhyNobody() const override;
   void Evict(const VictimUnit& unit) override { Move(unit, true); }
@@ -79,6 +79,7 @@ class QuotaTrial final : public VictimTrial {
   };
 
   QuotaBook& book_;
+  const QuotaBook::WhatIf what_if_;
   Handle& handle_;
   const PodInfo& first_;
   QuotaTaker taker_;          // all of them, where the first was placed last

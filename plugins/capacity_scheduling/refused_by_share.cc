@@ -21,8 +21,26 @@ void RefusedByShare::Add(const PodInfo& pod, QuotaId quota, Requests requests, b
              .tree_version = book_.tree_version(),
              .requests = std::move(requests)};
   const bool by_time = book_.tree().has_history();
-  if (may_reclaim || by_time) refused.borrowed = Figures(book_).Borrowed(quota, refused.requests);
+  if (may_reclaim || by_time) refused.borrowed = BorrowedNow(quota, refused.requests);
   if (by_time) LookAt(absl::InfinitePast());
+}
+
+const TakingRule& RefusedByShare::RuleInTrial() {
+  const bool may_keep = book_.what_ifs() == 1 && !book_.tree().has_history();
+  if (!may_keep || rule_version_ != book_.version()) {
+    rule_.emplace(book_.tree(), handle_.clock().Now());
+    rule_version_ = may_keep ? std::optional<uint64_t>(book_.version()) : std::nullopt;
+  }
+  return *rule_;
+}
+
+__int128 RefusedByShare::BorrowedNow(QuotaId quota, const Requests& requests) {
+  const bool may_keep = book_.what_ifs() == 0 && !book_.tree().has_history();
+  if (!may_keep || figures_version_ != book_.version()) {
+    figures_.emplace(book_);
+    figures_version_ = may_keep ? std::optional<uint64_t>(book_.version()) : std::nullopt;
+  }
+  return figures_->Borrowed(quota, requests);
 }
 
 void RefusedByShare::LookAt(absl::Time time) {

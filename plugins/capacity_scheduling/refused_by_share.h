@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "berth/framework/pod_info.h"
 #include "berth/quota/quota_shares.h"
 #include "berth/quota/quota_tree.h"
+#include "berth/quota/taking.h"
 #include "plugins/capacity_scheduling/quota_book.h"
 
 namespace berth {
@@ -39,6 +41,9 @@ class RefusedByShare {
   RefusedByShare(Handle& handle, QuotaBook& book, absl::string_view plugin)
       : handle_(handle), book_(book), plugin_(plugin) {}
 
+  // The rule of what pods may take, in a trial that evicts nobody. It looks up shares once for all
+  // pods that are refused until something changes. Valid until the next call.
+  const TakingRule& RuleInTrial();
   // PostFilter rejected the pod. `may_reclaim`: it may take from other quotas, but not enough.
   void Add(const PodInfo& pod, QuotaId quota, Requests requests, bool may_reclaim);
   // It is tried again, or gone.
@@ -90,6 +95,8 @@ class RefusedByShare {
     absl::flat_hash_map<std::pair<QuotaId, int>, __int128> not_running_;
   };
 
+  // Figures::Borrowed() as of now.
+  __int128 BorrowedNow(QuotaId quota, const Requests& requests);
   // Looks then, or as soon after it as kPause allows, unless it looks before.
   void LookAt(absl::Time time);
   void Look();
@@ -105,6 +112,10 @@ class RefusedByShare {
   QuotaBook& book_;
   const std::string plugin_;
   IdentityMap<Refused, ByUid> refused_;
+  // As long as QuotaBook::version() is that; absent if what-if changes were in it.
+  std::optional<TakingRule> rule_;
+  std::optional<Figures> figures_;
+  std::optional<uint64_t> rule_version_, figures_version_;
   uint64_t next_sequence_ = 0;
   bool figures_changed_ = false;  // since the last look
   TimerId timer_ = TimerId::kNone;

@@ -95,7 +95,7 @@ class ShortRows {
   Kept& For(const RowSummer& summer);
 
  private:
-  static constexpr size_t kMost = 8;
+  static constexpr size_t kMost = 32;
   std::vector<Kept> kept_;
   uint64_t uses_ = 0;
 };

@@ -14,7 +14,6 @@
 #include "absl/strings/str_join.h"
 #include "berth/framework/placement.h"
 #include "plugins/capacity_scheduling/quota_trial.h"
-#include "plugins/capacity_scheduling/tree_report.h"
 #include "plugins/capacity_scheduling/tree_victims.h"
 #include "plugins/capacity_scheduling/victim_plan.h"
 
@@ -163,7 +162,7 @@ Status TreeAdmission::PostFilter(CycleState& state, const PodInfo& pod,
     planned = Plan(state, pod, statuses, trial, result);
     if (planned.ok() || state.for_explanation()) return planned;
     requests = trial.RequestsByNode();
-    may_reclaim = trial.MayReclaim();
+    may_reclaim = trial.MayReclaim(refused_by_share_.RuleInTrial());
   }
   refused_by_share_.Add(pod, *quota, std::move(requests), may_reclaim);
   return planned;
@@ -176,7 +175,8 @@ Status TreeAdmission::Plan(CycleState& state, const PodInfo& pod, const NodeStat
   if (state.full_evaluation()) {
     units = std::make_unique<AllVictims>(handle_.nodes(), trial.Units());
   } else {
-    units = std::make_unique<TreeVictims>(book_, handle_, trial.VictimQuotas());
+    units =
+        std::make_unique<TreeVictims>(book_, handle_, [&trial] { return trial.VictimQuotas(); });
   }
   std::vector<NodeRow> rows = statuses.RowsWith(Code::kUnschedulable);
   if (tree_state.without_room != nullptr) {
@@ -209,7 +209,7 @@ void TreeAdmission::ExplainWaiting(const PodInfo& pod, WaitingFor& waiting) cons
     if (!split.short_lines.empty()) shortage = split.short_lines.front();
   }
   if (!shortage.has_value()) return;
-  DescribeShortage(tree, *shortage, is_beyond_min, waiting);
+  DescribeShortage(tree, *shortage, is_beyond_min, borrowers_, waiting);
 }
 
 }  // namespace berth

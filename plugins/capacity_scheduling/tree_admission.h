@@ -21,6 +21,7 @@
 #include "plugins/capacity_scheduling/quota_book.h"
 #include "plugins/capacity_scheduling/refused_by_share.h"
 #include "plugins/capacity_scheduling/short_rows.h"
+#include "plugins/capacity_scheduling/tree_report.h"
 
 namespace berth {
 
@@ -45,7 +46,8 @@ class TreeAdmission {
         refused_by_share_(parts.refused_by_share),
         expected_(parts.expected),
         short_rows_(parts.short_rows),
-        rules_without_quota_(parts.handle, parts.book) {}
+        rules_without_quota_(parts.handle, parts.book),
+        borrowers_(parts.book) {}
 
   // Whether PreFilter() saw the pod of this attempt.
   static bool Saw(const CycleState& state);
@@ -101,6 +103,7 @@ class TreeAdmission {
   ExpectedPods& expected_;
   ShortRows& short_rows_;
   RulesWithoutQuota rules_without_quota_;
+  Borrowers borrowers_;
 };
 
 }  // namespace berth

@@ -59,8 +59,17 @@ std::string DescribeInFull(const QuotaTree& tree, const QuotaTree::Shortage& sho
   return text;
 }
 
+const std::string& Borrowers::Of(int line) const {
+  const bool may_keep = book_.what_ifs() == 0;
+  if (!may_keep || version_ != book_.version()) texts_.clear();
+  version_ = may_keep ? std::optional<uint64_t>(book_.version()) : std::nullopt;
+  const auto [known, is_new] = texts_.try_emplace(line);
+  if (is_new) known->second = DescribeBorrowers(book_.tree(), line);
+  return known->second;
+}
+
 void DescribeShortage(const QuotaTree& tree, const QuotaTree::Shortage& shortage,
-                      bool is_beyond_min, WaitingFor& waiting) {
+                      bool is_beyond_min, const Borrowers& borrowers, WaitingFor& waiting) {
   const QuotaLine& line = tree.lines()[shortage.line];
   // GPUs in parts are reported as whole ones.
   const int64_t unit = line.counts == QuotaLine::Counts::kGpu ? 1000 : 1;
@@ -69,8 +78,8 @@ void DescribeShortage(const QuotaTree& tree, const QuotaTree::Shortage& shortage
   waiting.quota_used = ClampToInt64(shortage.used) / unit;
   waiting.quota_limit = ClampToInt64(shortage.limit) / unit;
   if (shortage.kind == QuotaTree::Shortage::Kind::kBorrowed && !is_beyond_min) {
-    const std::string borrowers = DescribeBorrowers(tree, shortage.line);
-    if (!borrowers.empty()) absl::StrAppend(&waiting.detail, "; ", borrowers);
+    const std::string& text = borrowers.Of(shortage.line);
+    if (!text.empty()) absl::StrAppend(&waiting.detail, "; ", text);
     return;
   }
   waiting.quota = tree.spec(shortage.quota).subject();

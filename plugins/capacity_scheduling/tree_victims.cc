@@ -14,12 +14,14 @@
 
 namespace berth {
 
-TreeVictims::TreeVictims(const QuotaBook& book, const Handle& handle, std::vector<QuotaId> quotas)
-    : book_(book),
-      handle_(handle),
-      now_(handle.clock().Now()),
-      quotas_(std::move(quotas)),
-      least_priority_(quotas_.size()) {
+TreeVictims::TreeVictims(const QuotaBook& book, const Handle& handle,
+                         std::function<std::vector<QuotaId>()> quotas)
+    : book_(book), handle_(handle), now_(handle.clock().Now()), find_quotas_(std::move(quotas)) {}
+
+void TreeVictims::FindQuotas() {
+  if (find_quotas_ == nullptr) return;
+  quotas_ = std::exchange(find_quotas_, nullptr)();
+  least_priority_.resize(quotas_.size());
   int32_t least = std::numeric_limits<int32_t>::max();
   for (int place = static_cast<int>(quotas_.size()) - 1; place >= 0; --place) {
     place_of_[quotas_[place]] = place;
@@ -31,6 +33,7 @@ TreeVictims::TreeVictims(const QuotaBook& book, const Handle& handle, std::vecto
 }
 
 int TreeVictims::At(int position) {
+  FindQuotas();
   while (static_cast<int>(order_.size()) <= position) {
     if (next_quota_ == static_cast<int>(quotas_.size())) return -1;
     const int number = NextOfQuota();
@@ -99,6 +102,7 @@ bool TreeVictims::Before(int a, int b) const {
 const std::vector<int>& TreeVictims::OnRow(NodeRow row) {
   const auto [known, is_new] = on_row_.try_emplace(row);
   if (!is_new) return known->second;
+  FindQuotas();
   std::vector<int> here;
   for (const std::shared_ptr<const PodInfo>& pod : handle_.nodes().node(row).pods()) {
     const QuotaCharge* const charge = book_.FindCharge(*pod->identity());
@@ -118,7 +122,8 @@ int32_t TreeVictims::LeastPriorityFrom(int position) const {
                                   : std::min(at.rank.priority, least_priority_[behind]);
 }
 
-int64_t TreeVictims::MostRequested(ResourceId resource) const {
+int64_t TreeVictims::MostRequested(ResourceId resource) {
+  FindQuotas();
   int64_t most = 0;
   for (const QuotaId quota : quotas_) most = std::max(most, book_.MostRequested(quota, resource));
   return most;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <queue>
 #include <string>
@@ -21,9 +22,11 @@ namespace berth {
 
 class TreeVictims final : public VictimList {
  public:
-  // The pods of these quotas, in this order: QuotaTrial::VictimQuotas(). What is passed by
-  // reference outlives this.
-  TreeVictims(const QuotaBook& book, const Handle& handle, std::vector<QuotaId> quotas);
+  // The pods of QuotaTrial::VictimQuotas(), in this order: `quotas` is called when somebody is
+  // looked for, which a plan that only has to wait does not. What is passed by reference outlives
+  // this.
+  TreeVictims(const QuotaBook& book, const Handle& handle,
+              std::function<std::vector<QuotaId>()> quotas);
 
   int At(int position) override;
   const VictimUnit& unit(int number) const override { return units_[number].unit; }
@@ -31,7 +34,7 @@ class TreeVictims final : public VictimList {
   const std::vector<int>& OnRow(NodeRow row) override;
   std::vector<int> OfGang(int number) override;
   int32_t LeastPriorityFrom(int position) const override;
-  int64_t MostRequested(ResourceId resource) const override;
+  int64_t MostRequested(ResourceId resource) override;
 
  private:
   struct Ranked {
@@ -50,6 +53,7 @@ class TreeVictims final : public VictimList {
     QuotaBook::Charges::const_iterator charge;
     friend bool operator<(const Next& a, const Next& b) { return b.rank < a.rank; }
   };
+  void FindQuotas();
   void BeginQuota();
   void AddPriority();
   // The next unit of the quota at next_quota_; -1 if there are no more.
@@ -65,7 +69,8 @@ class TreeVictims final : public VictimList {
   const QuotaBook& book_;
   const Handle& handle_;
   const absl::Time now_;
-  const std::vector<QuotaId> quotas_;
+  std::function<std::vector<QuotaId>()> find_quotas_;  // null: they are known
+  std::vector<QuotaId> quotas_;
   absl::flat_hash_map<QuotaId, int> place_of_;
   std::vector<int32_t> least_priority_;  // of the quota at that place and those behind it
 

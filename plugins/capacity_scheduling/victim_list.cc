@@ -42,7 +42,7 @@ std::vector<int> AllVictims::OfGang(int number) {
   return of_gang;
 }
 
-int64_t AllVictims::MostRequested(ResourceId resource) const {
+int64_t AllVictims::MostRequested(ResourceId resource) {
   int64_t most = 0;
   for (const VictimUnit& unit : units_) {
     for (const auto& pod : unit.pods) most = std::max(most, pod->requests().Get(resource));

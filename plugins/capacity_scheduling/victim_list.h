@@ -31,7 +31,7 @@ class VictimList {
   // Bounds: no pod at that position or behind it has a lower priority, and none of any unit
   // requests more of the resource. The position is one that At() was asked for.
   virtual int32_t LeastPriorityFrom(int position) const = 0;
-  virtual int64_t MostRequested(ResourceId resource) const = 0;
+  virtual int64_t MostRequested(ResourceId resource) = 0;
 };
 
 // The plain form: all of VictimTrial::Units().
@@ -47,7 +47,7 @@ class AllVictims final : public VictimList {
   const std::vector<int>& OnRow(NodeRow row) override;
   std::vector<int> OfGang(int number) override;
   int32_t LeastPriorityFrom(int position) const override { return least_priority_[position]; }
-  int64_t MostRequested(ResourceId resource) const override;
+  int64_t MostRequested(ResourceId resource) override;
 
  private:
   const std::vector<VictimUnit> units_;

@@ -95,16 +95,14 @@ class Planner {
   bool waits() const { return waits_; }
 
   Status Plan(PostFilterResult& result) {
-    FindFreeRows();
+    if (OnlyWaits(result)) return not_now_;
     Status last = Status::Success();
-    // Where it may only have to wait for who leaves, before another pod has to go.
-    for (const More more : {More::kNo, More::kYes}) {
-      without_room_.assign(query_.book.kinds_of_nodes(), 0);
-      for (const NodeRow row : free_rows_) {
-        if (IsHopeless(row)) continue;
-        last = TryOn({.row = row}, more, result);
-        if (last.ok() || waits_) return last;
-      }
+    FindFreeRows();
+    without_room_.assign(query_.book.kinds_of_nodes(), 0);
+    for (const NodeRow row : free_rows_) {
+      if (IsHopeless(row)) continue;
+      last = TryOn({.row = row}, More::kYes, result);
+      if (last.ok() || waits_) return last;
     }
     if (TryWhereEvictingHelps(last, result)) return last;
     if (is_order_to_blame_ && TryInAnyOrder(result)) return Status::Success();
@@ -121,6 +119,32 @@ class Planner {
 
   // --- Nodes ---
 
+  // What rows lack, by sums where these say it.
+  class SumsOfRows {
+   public:
+    SumsOfRows(const Planner& planner, RowSummer::Resources resources)
+        : planner_(planner),
+          summer_(planner.nodes_, planner.query_.expected, std::move(resources),
+                  planner.query_.pod.priority()),
+          kept_(planner.query_.state.full_evaluation() ? nullptr
+                                                       : &planner.query_.short_rows.For(summer_)),
+          own_row_(planner.OwnRow()) {}
+    RowSums Of(NodeRow row) const {
+      RowSums sums;
+      // Where the pod itself is nominated, sums count it.
+      const bool found = row != own_row_ && (kept_ != nullptr ? kept_->FindSums(summer_, row, sums)
+                                                              : summer_.FindSums(row, sums));
+      if (found) return sums;
+      return {.is_short = !planner_.DeficitOf(row).met(), .is_possible = true, .pods = 1};
+    }
+
+   private:
+    const Planner& planner_;
+    const RowSummer summer_;
+    ShortRows::Kept* const kept_;
+    const NodeRow own_row_;
+  };
+
   // Room in quotas differs between nodes of one kind by nothing but who has to go for room on the
   // node.
   bool IsHopeless(NodeRow row) const {
@@ -130,6 +154,25 @@ class Planner {
 
   bool IsOpen(NodeRow row) const { return needs_victims_[row] && !IsHopeless(row); }
 
+  // Whether it only has to wait for who leaves, before another pod has to go. Asks nobody who may
+  // go: most of many pods that wait for the same victims come to this.
+  bool OnlyWaits(PostFilterResult& result) {
+    // Lines of some nodes say no more where quotas are full without them.
+    if (query_.book.kinds_of_nodes() == 1 && !query_.trial.HasRoom().ok()) return false;
+    RowSummer::Resources resources;
+    query_.pod.requests().ForEach([&](ResourceId id, int64_t amount) {
+      if (amount > 0) resources.push_back({id, amount, 0});
+    });
+    const SumsOfRows sums_of_rows(*this, std::move(resources));
+    without_room_.assign(query_.book.kinds_of_nodes(), 0);
+    for (const NodeRow row : rows_) {
+      if (sums_of_rows.Of(row).is_short || IsHopeless(row)) continue;
+      not_now_ = TryOn({.row = row}, More::kNo, result);
+      if (waits_) return true;
+    }
+    return false;
+  }
+
   // Splits the rows: those where nobody has to go for room on the node, and those where somebody
   // has; and how many pods have to go at least on any of these.
   void FindFreeRows() {
@@ -137,18 +180,11 @@ class Planner {
     query_.pod.requests().ForEach([&](ResourceId id, int64_t amount) {
       if (amount > 0) resources.push_back({id, amount, units_.MostRequested(id)});
     });
-    const RowSummer summer(nodes_, query_.expected, std::move(resources), query_.pod.priority());
-    ShortRows::Kept* const kept =
-        query_.state.full_evaluation() ? nullptr : &query_.short_rows.For(summer);
+    const SumsOfRows sums_of_rows(*this, std::move(resources));
     needs_victims_.assign(nodes_.size(), false);
     least_pods_ = std::numeric_limits<int64_t>::max();
-    const NodeRow own_row = OwnRow();
     for (const NodeRow row : rows_) {
-      RowSums sums;
-      // Where the pod itself is nominated, sums count it.
-      const bool found = row != own_row && (kept != nullptr ? kept->FindSums(summer, row, sums)
-                                                            : summer.FindSums(row, sums));
-      if (!found) sums = {.is_short = !DeficitOf(row).met(), .is_possible = true, .pods = 1};
+      const RowSums sums = sums_of_rows.Of(row);
       if (!sums.is_short) {
         free_rows_.push_back(row);
       } else if (sums.is_possible) {
@@ -615,6 +651,7 @@ class Planner {
   absl::flat_hash_map<int, bool> legal_;  // by unit, on the node of the last PlaceOn()
   absl::Time retry_at_ = absl::InfiniteFuture();
   bool waits_ = false;              // no other pod has to go
+  Status not_now_;                  // then
   bool is_order_to_blame_ = false;  // a pod might have gone, but not after others
   std::vector<int> without_room_;   // sites for which the quotas had no room, by kind of node
   SpentBudgets spent_;              // by who is gone

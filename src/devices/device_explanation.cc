@@ -74,7 +74,9 @@ class Explainer {
     const auto consumption = ConsumptionOf(requirement.capacity, *device.message);
     if (!consumption.has_value()) return 1;
     ConsumedCapacity used;
-    if (request_.consumed != nullptr) used = request_.consumed(device.id);
+    if (request_.consumed != nullptr) {
+      used = request_.consumed(device.id).value_or(ConsumedCapacity());
+    }
     constexpr int64_t kMostCounted = 1000;  // a claim has 32 devices at most
     int64_t shares = 0;
     while (shares < std::min(requirement.count, kMostCounted) &&

@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 // Beside a node n0, class gpu, template a/t and claim a/k.
-std::string Check(absl::string_view objects) {
+std::string CheckReferences(absl::string_view objects) {
   const Manifests manifests = ParseManifest(
       absl::StrCat("apiVersion: v1\nkind: Node\nmetadata: {name: n0}\n---\n"
                    "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: gpu}\n"
@@ -71,7 +71,7 @@ TEST(CheckDeviceReferencesOf, SaysWhatIsMissingAndWhatThereIs) {
            {"apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nmetadata: {name: s}\nspec: "
             "{driver: d, nodeName: n00, pool: {name: p}}\n",
             "ResourceSlice s: spec.nodeName: there is no Node n00; did you mean \"n0\"?"}}) {
-    EXPECT_THAT(Check(c.objects), HasSubstr(std::string(c.expected))) << c.objects;
+    EXPECT_THAT(CheckReferences(c.objects), HasSubstr(std::string(c.expected))) << c.objects;
   }
 }
 
@@ -80,7 +80,7 @@ TEST(CheckDeviceReferencesOf, SaysNothingOfWhatIsThereOrDoesNotMatter) {
        {Pod("p", "resourceClaimTemplateName: t"), Pod("p", "resourceClaimName: k"),
         Pod("p", "resourceClaimName: gone", ", nodeName: n0"),
         ClaimFor("exactly: {deviceClassName: gpu}")}) {
-    EXPECT_THAT(Check(objects), IsEmpty());
+    EXPECT_THAT(CheckReferences(objects), IsEmpty());
   }
   // Files that have no classes or nodes are a part of a cluster.
   const Manifests part = ParseManifest(ClaimFor("exactly: {deviceClassName: gpus}"), "f");

@@ -6,16 +6,19 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "berth/quota/taking.h"
 #include "plugins/capacity_scheduling/capacity_scheduling.h"
+#include "plugins/capacity_scheduling/tree_victims.h"
 #include "tests/preemption/small_cluster.h"
 #include "tests/random_seeds.h"
 
@@ -243,6 +246,25 @@ class TreeHistory {
       ASSERT_TRUE(tree.used(*quota, 0) == Used(team)) << "team " << team;
       ASSERT_EQ(plugin_.book().ChargesOf(*quota).empty(), Used(team) == 0);
     }
+    ExpectVersionTellsOfChanges();
+  }
+  // What is worked out of the tree's figures is kept as long as the version is the same.
+  void ExpectVersionTellsOfChanges() {
+    const QuotaTree& tree = plugin_.book().tree();
+    std::vector<__int128> figures;
+    for (QuotaId quota = 0; quota < tree.size(); ++quota) {
+      for (int line = 0; line < static_cast<int>(tree.lines().size()); ++line) {
+        figures.insert(figures.end(),
+                       {tree.own(quota, line), tree.used(quota, line), tree.wanted(quota, line),
+                        tree.guarantee(quota, line), tree.most(quota, line)});
+      }
+    }
+    EXPECT_EQ(plugin_.book().what_ifs(), 0);
+    if (figures != figures_) {
+      EXPECT_NE(plugin_.book().version(), version_);
+    }
+    figures_ = std::move(figures);
+    version_ = plugin_.book().version();
   }
   void RemoveOne() {
     const std::vector<PodPtr> running = Running();
@@ -252,6 +274,12 @@ class TreeHistory {
     plugin_.OnPodGone(*gone);
   }
   int min(int team) const { return min_.at(team); }
+  SmallCluster& cluster() { return cluster_; }
+  const QuotaBook& book() {
+    CycleState state;
+    Admits(state, *APod(0, 1).Obj());  // reads the quotas
+    return plugin_.book();
+  }
   std::string Describe(const PodInfo& asks) {
     std::string text = absl::StrCat(asks.key(), " asks for ", GpusOf(asks), " GPUs, priority ",
                                     asks.priority(), "\n");
@@ -269,6 +297,8 @@ class TreeHistory {
   CapacityScheduling plugin_;
   std::map<int, int> min_;
   int pods_ = 0;
+  std::vector<__int128> figures_;  // as of that version
+  uint64_t version_ = 0;
 };
 
 TEST(QuotaInTree, AGuaranteeIsThereWhenItIsClaimed) {
@@ -360,6 +390,22 @@ TEST(QuotaInTree, EvictsWheneverThatIsAllowedAndHelps) {
   EXPECT_GT(could, 1000);
   EXPECT_GT(could_not, 500);
   EXPECT_GT(evicting, 200);
+}
+
+// Many pods wait for who leaves already: for these nobody works out who else might go.
+TEST(QuotaInTree, APlanThatOnlyWaitsAsksNoQuotaForVictims) {
+  TreeHistory history(1);
+  history.SetPromises();
+  int asked = 0;
+  TreeVictims victims(history.book(), history.cluster(), [&] {
+    ++asked;
+    return std::vector<QuotaId>{1, 2};
+  });
+  EXPECT_EQ(asked, 0);
+  EXPECT_EQ(victims.MostRequested(ResourceIdOf(kGpu)), 0);
+  EXPECT_EQ(victims.At(0), -1);
+  EXPECT_TRUE(victims.OnRow(0).empty());
+  EXPECT_EQ(asked, 1);
 }
 
 }  // namespace
