@@ -3,7 +3,7 @@
 // kube_scheduler runs kube-scheduler in process on a file of manifests, with a client that answers from memory, and prints how
 // fast it was. It is what `bench/run.sh --against` compares with:
 //
-//	kube_scheduler [-config FILE] [-idle SECONDS] [-limit SECONDS] [-parallelism N] CLUSTER.jsonl
+//	kube_scheduler [-config FILE] [-feature-gates GATE=true,...] [-idle SECONDS] [-limit SECONDS] [-parallelism N] CLUSTER.jsonl
 //
 // The file has one object a line, as bench/workloads/generate.py writes it. All informers are synced, and so all pending pods
 // queued, before the scheduler starts; the clock runs until its last binding. It ends when nothing was bound for -idle seconds, or
@@ -29,6 +29,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/informers"
@@ -264,7 +265,11 @@ func main() {
 	idle := flag.Float64("idle", 15, "ends after so many seconds without a binding")
 	limit := flag.Float64("limit", 600, "ends after so many seconds")
 	parallelism := flag.Int("parallelism", 0, "goroutines that evaluate nodes; 0: as configured")
+	gates := flag.String("feature-gates", "", "as kube-scheduler's flag of that name")
 	flag.Parse()
+	if err := utilfeature.DefaultMutableFeatureGate.Set(*gates); err != nil {
+		fail(err)
+	}
 	if flag.NArg() != 1 {
 		flag.Usage()
 		os.Exit(2)
