@@ -217,6 +217,21 @@ bool ResourceClaimController::OwnerIsDone(const Claim& claim) const {
   return ended;
 }
 
+bool ResourceClaimController::IsNamedByNewOwner(const Claim& claim) const {
+  const api::OwnerReference* const owner = ControllerOf(claim);
+  const Object* const pod =
+      objects_.Find(Kind::kPod, Key(claim.metadata().namespace_(), owner->name()));
+  if (pod == nullptr) return false;
+  bool is_named = false;
+  pod->packed()->ReadOwn([&](const api::Pod& own) {
+    is_named = !IsDone(own) &&
+               absl::c_any_of(own.status().resource_claim_statuses(), [&](const auto& status) {
+                 return status.resource_claim_name() == claim.metadata().name();
+               });
+  });
+  return is_named;
+}
+
 void ResourceClaimController::SyncClaim(const std::string& key) {
   const auto claim = objects_.Share<Claim>(key);
   if (claim == nullptr) return;
@@ -241,7 +256,8 @@ void ResourceClaimController::SyncClaim(const std::string& key) {
     }
     return objects_.Put(Object::Of(std::move(changed)));  // and once more
   }
-  if (users.empty() && OwnerIsDone(*claim)) objects_.Remove(Kind::kResourceClaim, key);
+  if (users.empty() && OwnerIsDone(*claim) && !IsNamedByNewOwner(*claim))
+    objects_.Remove(Kind::kResourceClaim, key);
 }
 
 // -------------------------------------------------------------------------------------------------

@@ -37,6 +37,9 @@ class ResourceClaimController {
   bool IsUser(const std::string& namespace_name,
               const api::ResourceClaimConsumerReference& user) const;
   bool OwnerIsDone(const api::ResourceClaim& claim) const;
+  // Whether a later pod of its owner's name says that the claim is its own. Then it stays, and the
+  // scheduler says that the pod is not its owner.
+  bool IsNamedByNewOwner(const api::ResourceClaim& claim) const;
 
   ClusterObjects& objects_;
   std::set<std::string> pods_, claims_;                       // to be synced

@@ -22,8 +22,8 @@ std::string CheckIn(absl::string_view labels, absl::string_view object) {
   return CheckAdminAccessOf(manifests).ToString();
 }
 
-std::string Claim(absl::string_view metadata, absl::string_view version,
-                  absl::string_view request) {
+std::string ClaimIn(absl::string_view metadata, absl::string_view version,
+                    absl::string_view request) {
   return absl::StrCat("apiVersion: resource.k8s.io/", version,
                       "\nkind: ResourceClaim\nmetadata: {name: k, ", metadata,
                       "}\nspec:\n  devices: {requests: [{name: r, ", request, "}]}\n");
@@ -31,21 +31,21 @@ std::string Claim(absl::string_view metadata, absl::string_view version,
 
 TEST(CheckAdminAccessOf, AsksForTheLabelOfTheNamespace) {
   constexpr absl::string_view kAdmin = "exactly: {deviceClassName: c, adminAccess: true}";
-  const std::string in_adm = Claim("namespace: adm", "v1", kAdmin);
+  const std::string in_adm = ClaimIn("namespace: adm", "v1", kAdmin);
   const auto said = HasSubstr(
       "f:9:77: error: ResourceClaim adm/k: spec.devices.requests[0].exactly.adminAccess: is "
       "refused in namespace adm, which has no label resource.kubernetes.io/admin-access: \"true\"");
   EXPECT_THAT(CheckIn("", in_adm), said);
   EXPECT_THAT(CheckIn("resource.kubernetes.io/admin-access: \"false\"", in_adm), said);
   EXPECT_EQ(CheckIn("resource.kubernetes.io/admin-access: \"true\"", in_adm), "");
-  EXPECT_EQ(CheckIn("", Claim("namespace: other", "v1", kAdmin)), "");
-  EXPECT_EQ(CheckIn("", Claim("namespace: adm", "v1",
-                              "exactly: {deviceClassName: c, adminAccess: false}")),
+  EXPECT_EQ(CheckIn("", ClaimIn("namespace: other", "v1", kAdmin)), "");
+  EXPECT_EQ(CheckIn("", ClaimIn("namespace: adm", "v1",
+                                "exactly: {deviceClassName: c, adminAccess: false}")),
             "");
-  EXPECT_THAT(CheckIn("", Claim("namespace: adm, uid: u", "v1", kAdmin)),
+  EXPECT_THAT(CheckIn("", ClaimIn("namespace: adm, uid: u", "v1", kAdmin)),
               HasSubstr(": warning: ResourceClaim adm/k: "));
   EXPECT_THAT(
-      CheckIn("", Claim("namespace: adm", "v1beta1", "deviceClassName: c, adminAccess: true")),
+      CheckIn("", ClaimIn("namespace: adm", "v1beta1", "deviceClassName: c, adminAccess: true")),
       HasSubstr("f:9:67: error: ResourceClaim adm/k: spec.devices.requests[0].exactly."));
 }
 

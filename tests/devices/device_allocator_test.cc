@@ -220,7 +220,7 @@ TEST(FeaturesThatAreOffTest, AreNotAllocated) {
   devices.Add(SharedSlice(
       "s",
       "nodeName: n0, pool: {name: n0, generation: 1, resourceSliceCount: 1}, devices: ["
-      "{name: a, bindingConditions: [ready], bindingFailureConditions: [no]}, "
+      "{name: a, bindingConditions: [ready], bindingFailureConditions: [lost]}, "
       "{name: b, consumesCounters: [{counterSet: x, counters: {c: {value: 1}}}]}, "
       "{name: c, taints: [{key: k, effect: NoSchedule}], allowMultipleAllocations: true}]"));
   devices.Claim(kOne);

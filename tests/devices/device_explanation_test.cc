@@ -139,7 +139,9 @@ TEST(DeviceExplanation, NumbersAreThoseOfSlicesAndClaims) {
       return other.On("n0") != "impossible";
     };
     can_have = std::min<int64_t>(can_have, node.count);
-    if (can_have < node.count) ASSERT_FALSE(allocates(can_have + 1)) << "seed " << seed;
+    if (can_have < node.count) {
+      ASSERT_FALSE(allocates(can_have + 1)) << "seed " << seed;
+    }
     if (request.may_be_fewer) {
       ++bounds;
     } else if (can_have > 0) {
