@@ -154,8 +154,8 @@ class Planner {
 
   bool IsOpen(NodeRow row) const { return needs_victims_[row] && !IsHopeless(row); }
 
-  // Whether it only has to wait for who leaves, before another pod has to go. Asks nobody who may
-  // go: most of many pods that wait for the same victims come to this.
+  // Whether the pod only has to wait for pods that leave already. Looks for no victims: most of many
+  // pods that wait for the same victims come to this.
   bool OnlyWaits(PostFilterResult& result) {
     // Lines of some nodes say no more where quotas are full without them.
     if (query_.book.kinds_of_nodes() == 1 && !query_.trial.HasRoom().ok()) return false;
@@ -173,8 +173,8 @@ class Planner {
     return false;
   }
 
-  // Splits the rows: those where nobody has to go for room on the node, and those where somebody
-  // has; and how many pods have to go at least on any of these.
+  // Splits the rows into those that have room for the pod and those where pods have to go; and
+  // finds how many have to go at least on any of these.
   void FindFreeRows() {
     RowSummer::Resources resources;
     query_.pod.requests().ForEach([&](ResourceId id, int64_t amount) {
@@ -196,9 +196,7 @@ class Planner {
 
   // That the pod is nominated to, or -1.
   NodeRow OwnRow() const {
-    const std::string name = query_.handle.nominator().NominatedNode(query_.pod);
-    const std::optional<Symbol> symbol = Symbol::Find(name);
-    return symbol.has_value() ? nodes_.FindRow(*symbol) : -1;
+    return nodes_.FindRow(query_.handle.nominator().NominatedNode(query_.pod));
   }
 
   Deficit DeficitOf(NodeRow row) const {
