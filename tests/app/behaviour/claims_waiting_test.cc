@@ -128,7 +128,7 @@ TEST(ExplainClaims, ClaimsOfPodsThatHaveEndedAreFree) {
   };
   for (const absl::string_view pod : {"ended", "absent"}) {
     EXPECT_THAT(Explain(taken_by(pod)), ElementsAre("fits", "c: gets r d/d/gpu-0")) << pod;
-    EXPECT_THAT(RunByDefault("simulate", taken_by(pod)).out, HasSubstr("default/p      n0")) << pod;
+    EXPECT_THAT(RunByDefault("simulate", taken_by(pod)).out, HasSubstr("default/p  n0")) << pod;
   }
 }
 
