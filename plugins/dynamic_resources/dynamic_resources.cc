@@ -22,7 +22,6 @@
 #include "plugins/dynamic_resources/device_notes.h"
 #include "plugins/dynamic_resources/fields_of_gates.h"
 #include "plugins/dynamic_resources/pod_claims.h"
-#include "plugins/dynamic_resources/shared_claims.h"
 
 namespace berth {
 namespace {
@@ -60,14 +59,15 @@ DynamicResources::DynamicResources(Handle& handle, const DynamicResourcesArgs& a
       preemption_(handle, *devices_, reader_, preempts_),
       nominated_(handle.Shared<NominatedDevices>()),
       shared_holdings_(preempts_ ? handle.Shared<SharedHoldings>() : nullptr),
+      shared_claims_(preempts_ ? std::make_shared<SharedClaims>(handle, devices_) : nullptr),
       binding_(handle, devices_, binding_timeout_) {
   devices_->SetFeatures(args.Features());
   if (preempts_) {
     nominated_->Enable(handle.profile_name());
-    shared_holdings_->Set(
-        handle.profile_name(),
-        [claims = std::make_shared<SharedClaims>(handle, devices_)](
-            const CycleState& state, const PodInfo& pod) { return claims->For(state, pod); });
+    shared_holdings_->Set(handle.profile_name(),
+                          [claims = shared_claims_](const CycleState& state, const PodInfo& pod) {
+                            return claims->For(state, pod);
+                          });
   }
   if (classes_ == nullptr) return;
   classes_->Enable(handle.profile_name());
@@ -195,6 +195,10 @@ std::vector<std::string> DynamicResources::SharedBy(const PodInfo& pod) const {
     names.emplace_back(claim->key());
   }
   return names;
+}
+
+bool DynamicResources::HoldsForOtherNodes(const PodInfo& pod) const {
+  return shared_claims_ != nullptr && shared_claims_->HasUser(pod);
 }
 
 std::string DynamicResources::WhyNotAllTried(const PodInfo& pod) const {

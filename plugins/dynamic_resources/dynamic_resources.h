@@ -46,6 +46,7 @@
 #include "plugins/dynamic_resources/gang_devices.h"
 #include "plugins/dynamic_resources/node_allocations.h"
 #include "plugins/dynamic_resources/nominated_devices.h"
+#include "plugins/dynamic_resources/shared_claims.h"
 
 namespace berth {
 
@@ -93,6 +94,7 @@ class DynamicResources final : public Plugin,
                      NodeVerdicts& verdicts) const override;
   // Claims of that name that are not allocated.
   std::vector<std::string> SharedBy(const PodInfo& pod) const override;
+  bool HoldsForOtherNodes(const PodInfo& pod) const override;
   std::string WhyNotAllTried(const PodInfo& pod) const override;
   // Deallocates a claim whose devices are on none of the filtered nodes and that no other pod has
   // reserved. An explanation only says so. UnschedulableAndUnresolvable, so that nobody else is
@@ -183,6 +185,7 @@ class DynamicResources final : public Plugin,
   DevicePreemption preemption_;
   const std::shared_ptr<NominatedDevices> nominated_;
   const std::shared_ptr<SharedHoldings> shared_holdings_;  // null without preemptForDevices
+  const std::shared_ptr<SharedClaims> shared_claims_;      // the same
   ClaimBinding binding_;
 };
 

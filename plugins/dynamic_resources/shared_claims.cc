@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "berth/api/resource_v1.pb.h"
@@ -30,6 +31,14 @@ const std::vector<SharedClaims::Claim>& SharedClaims::Claims() {
     if (claim.on_all_nodes || claim.on_nodes.size() > 1) claims_.push_back(std::move(claim));
   }
   return claims_;
+}
+
+bool SharedClaims::HasUser(const PodInfo& pod) {
+  if (pod.spec().resource_claims().empty()) return false;
+  return absl::c_any_of(Claims(), [&](const Claim& claim) {
+    return absl::c_any_of(claim.object.As<api::ResourceClaim>().status().reserved_for(),
+                          [&](const auto& user) { return user.uid() == pod.uid(); });
+  });
 }
 
 std::vector<SharedHolding> SharedClaims::For(const CycleState& state, const PodInfo&) {

@@ -28,6 +28,8 @@ class SharedClaims {
   // The claims, with their users, that are not the pod's own and that nobody is about to join. All
   // of their users are pods that run. Reads all pods, if there are such claims.
   std::vector<SharedHolding> For(const CycleState& state, const PodInfo& pod);
+  // Whether the pod is a user of a claim with devices that several nodes can use.
+  bool HasUser(const PodInfo& pod);
 
  private:
   struct Claim {

@@ -290,16 +290,21 @@ bool GroupPreemption::Draft::PlaceAt(const Places& places) {
 }
 
 // The pods are back: whether every member that they concern still has its place. These are the ones
-// on their nodes and, since quotas and rules about other nodes count all, one of each kind. Those
-// that share something all are, and together: one alone would have what the others hold for it.
+// on their nodes and, since quotas and rules about other nodes count all, one of each kind; all, if
+// other nodes might have what the pods hold. Those that share something all are, and together: one
+// alone would have what the others hold for it.
 bool GroupPreemption::Draft::HoldWithout(absl::Span<Victim* const> unit) {
   std::vector<absl::flat_hash_set<const PodInfo*>> turns;
   absl::flat_hash_set<const PodInfo*> sharing;
   std::vector<PodPtr> concerned;
+  const bool concerns_all = absl::c_any_of(unit, [&](const Victim* victim) {
+    return HoldsForOtherNodes(*request_.framework, *victim->pod);
+  });
   for (const Binder::Member& member : trial_.placed) {
     const AssumedPod& placement = member.placement;
-    const bool beside =
-        absl::c_any_of(unit, [&](const Victim* victim) { return victim->node == placement.node; });
+    const bool beside = concerns_all || absl::c_any_of(unit, [&](const Victim* victim) {
+                          return victim->node == placement.node;
+                        });
     const bool first_of_kind = absl::c_none_of(
         concerned, [&](const PodPtr& other) { return AreEquivalent(*other, *placement.pod); });
     if (sharing_.contains(placement.pod.get())) {

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "berth/extensions/member_choices.h"
@@ -12,6 +13,8 @@ namespace berth {
 namespace {
 
 constexpr PluginPoint kSharedBy{"SharedBy", Codes(), "running Filter plugin \"$0\": $1"};
+constexpr PluginPoint kHoldsForOtherNodes{"HoldsForOtherNodes", Codes(),
+                                          "running Filter plugin \"$0\": $1"};
 constexpr PluginPoint kWhyNotAllTried{"WhyNotAllTried", Codes(),
                                       "running Filter plugin \"$0\": $1"};
 
@@ -47,6 +50,17 @@ absl::flat_hash_set<const PodInfo*> FindPodsThatShare(
     }
   }
   return share;
+}
+
+bool HoldsForOtherNodes(const Framework& framework, const PodInfo& pod) {
+  return absl::c_any_of(FindChoices(framework), [&](const Hook<MemberChoices>& hook) {
+    bool holds = false;
+    const Status asked = framework.plugins().calls.Guarded(kHoldsForOtherNodes, hook.name, [&] {
+      holds = hook.plugin->HoldsForOtherNodes(pod);
+      return Status::Success();
+    });
+    return holds || !asked.ok();
+  });
 }
 
 std::string WhyNotAllTried(const Framework& framework,

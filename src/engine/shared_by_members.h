@@ -18,6 +18,9 @@ namespace berth {
 absl::flat_hash_set<const PodInfo*> FindPodsThatShare(
     const Framework& framework, absl::Span<const std::shared_ptr<const PodInfo>> pods);
 
+// Whether members on other nodes than the running pod's may be short of what it holds.
+bool HoldsForOtherNodes(const Framework& framework, const PodInfo& pod);
+
 // Why a search over all nodes is no proof for these pods; empty if it is one.
 std::string WhyNotAllTried(const Framework& framework,
                            absl::Span<const std::shared_ptr<const PodInfo>> pods);

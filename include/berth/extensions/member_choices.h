@@ -21,6 +21,10 @@ class MemberChoices {
   // others can go: claims that are not allocated. Empty for most.
   virtual std::vector<std::string> SharedBy(const PodInfo& pod) const = 0;
 
+  // Whether pods on other nodes might have what this running pod holds, as devices of a network:
+  // where it stays after all, members may be short of it on any node.
+  virtual bool HoldsForOtherNodes(const PodInfo& pod) const = 0;
+
   // Why the pod's group may have a place although each member was tried on each node: what others
   // were given was not exchanged. A sentence without a full stop; empty if all was tried.
   virtual std::string WhyNotAllTried(const PodInfo& pod) const = 0;
