@@ -16,53 +16,12 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "berth/framework/placement.h"
+#include "plugins/capacity_scheduling/deficit.h"
+#include "plugins/capacity_scheduling/evicted_units.h"
 #include "plugins/capacity_scheduling/spent_budgets.h"
-#include "plugins/capacity_scheduling/victim_units.h"
 
 namespace berth {
 namespace {
-
-// What a node lacks for a pod; amounts above 0.
-class Deficit {
- public:
-  // `nominated` are to run on the node as well; those of lower priority do not count.
-  Deficit(const NodeInfo& node, const PodInfo& pod,
-          absl::Span<const std::shared_ptr<const PodInfo>> nominated) {
-    std::vector<const PodInfo*> others;
-    for (const std::shared_ptr<const PodInfo>& other : nominated) {
-      if (other->priority() >= pod.priority() && other->uid() != pod.uid()) {
-        others.push_back(other.get());
-      }
-    }
-    pod.requests().ForEach([&](ResourceId id, int64_t amount) {
-      __int128 lack = __int128{node.requested().Get(id)} + amount - node.allocatable().Get(id);
-      for (const PodInfo* other : others) lack += other->requests().Get(id);
-      if (lack > 0) lacks_.push_back({id, lack});
-    });
-    pods_ = static_cast<int64_t>(node.pods().size() + others.size()) + 1 - node.allowed_pods();
-    // What leaves gives back what it has, and evicts no pod.
-    for (const std::shared_ptr<const PodInfo>& other : node.pods()) {
-      if (other->deletion_time().has_value()) Remove(*other);
-    }
-  }
-  bool met() const { return pods_ <= 0 && lacks_.empty(); }
-  // Whether it makes a difference that the pod is gone; then it is.
-  bool Remove(const PodInfo& pod) {
-    bool helps = pods_ > 0;
-    --pods_;
-    for (auto& [id, lack] : lacks_) {
-      const int64_t amount = pod.requests().Get(id);
-      helps |= amount > 0;
-      lack -= amount;
-    }
-    std::erase_if(lacks_, [](const auto& lack) { return lack.second <= 0; });
-    return helps;
-  }
-
- private:
-  std::vector<std::pair<ResourceId, __int128>> lacks_;
-  int64_t pods_ = 0;
-};
 
 // A node and the units that would go for it, as far as sums of requests say.
 struct Site {
@@ -110,12 +69,8 @@ class Planner {
   }
 
  private:
-  // In order.
-  struct ByOrder {
-    const VictimList* units;
-    bool operator()(int a, int b) const { return units->Before(a, b); }
-  };
-  using UnitSet = std::set<int, ByOrder>;
+  // On whatever node.
+  EvictedUnits NoneGone() { return {query_.handle, query_.trial, units_, spent_}; }
 
   // --- Nodes ---
 
@@ -154,8 +109,8 @@ class Planner {
 
   bool IsOpen(NodeRow row) const { return needs_victims_[row] && !IsHopeless(row); }
 
-  // Whether the pod only has to wait for pods that leave already. Looks for no victims: most of many
-  // pods that wait for the same victims come to this.
+  // Whether the pod only has to wait for pods that leave already. Looks for no victims: most of
+  // many pods that wait for the same victims come to this.
   bool OnlyWaits(PostFilterResult& result) {
     // Lines of some nodes say no more where quotas are full without them.
     if (query_.book.kinds_of_nodes() == 1 && !query_.trial.HasRoom().ok()) return false;
@@ -294,7 +249,7 @@ class Planner {
     }
     for (size_t i = 0; i < violating.size() && !deficit.met(); ++i) add(violating[i]);
     if (!deficit.met() || site.units.empty()) return std::nullopt;
-    if (!violating.empty()) absl::c_sort(site.units, ByOrder{&units_});
+    if (!violating.empty()) absl::c_sort(site.units, EvictedUnits::ByOrder{&units_});
     return site;
   }
 
@@ -344,31 +299,16 @@ class Planner {
   Status TryOn(const Site& site, More more, PostFilterResult& result) {
     const NodeInfo& original = nodes_.node(site.row);
     PlaceOn(site.row);
-    UnitSet gone(ByOrder{&units_});
+    EvictedUnits gone = NoneGone();
     Status status = Gather(site, more, original, gone);
     if (status.ok()) status = SpareOthers(original, gone, result);
     if (status.ok()) Fill(original, gone, result);
-    SpareAll(gone);
     return status;
-  }
-
-  void Evict(int unit, UnitSet& gone) {
-    query_.trial.Evict(units_.unit(unit));
-    spent_.Add(units_.unit(unit));
-    gone.insert(unit);
-  }
-  void Spare(int unit, UnitSet& gone) {
-    query_.trial.Spare(units_.unit(unit));
-    spent_.Remove(units_.unit(unit));
-    gone.erase(unit);
-  }
-  void SpareAll(UnitSet& gone) {
-    while (!gone.empty()) Spare(*gone.begin(), gone);
   }
 
   // Evicts the units of the site, more of the node if the filters want it, and more elsewhere
   // until the quotas have room.
-  Status Gather(const Site& site, More may_be_more, const NodeInfo& original, UnitSet& gone) {
+  Status Gather(const Site& site, More may_be_more, const NodeInfo& original, EvictedUnits& gone) {
     const auto evict_one = [&](int unit) {
       if (gone.contains(unit) || !IsLegal(unit)) return false;
       const VictimTrial::Verdict verdict = query_.trial.MayEvict(units_.unit(unit));
@@ -377,18 +317,18 @@ class Planner {
         retry_at_ = std::min(retry_at_, verdict.until);
         return false;
       }
-      Evict(unit, gone);
+      gone.Evict(unit);
       return true;
     };
     // And the rest of its gang, if that would be below its minimum.
     const auto evict = [&](int unit) {
       if (!evict_one(unit)) return false;
-      if (LeavesGangWhole(unit, gone)) return true;
+      if (gone.LeavesGangWhole(unit)) return true;
       std::vector<int> went = {unit};
       for (const int other : units_.OfGang(unit)) {
         if (gone.contains(other)) continue;
         if (!evict_one(other)) {
-          for (const int back : went) Spare(back, gone);
+          for (const int back : went) gone.Spare(back);
           return false;
         }
         went.push_back(other);
@@ -414,7 +354,7 @@ class Planner {
     for (int position = 0; !room.ok(); ++position) {
       const int unit = units_.At(position);
       if (unit < 0) break;
-      if (keeps_budgets_ && IsLegal(unit) && MustWait(WhoGoesWith(unit, gone), spent_)) {
+      if (keeps_budgets_ && IsLegal(unit) && MustWait(gone.AllThatGoWith(unit), spent_)) {
         violating.push_back(unit);
       } else if (evict(unit)) {
         room = query_.trial.HasRoom();
@@ -425,34 +365,6 @@ class Planner {
     }
     without_room_[query_.book.KindOf(site.row)] += room.ok() ? 0 : 1;
     return room;
-  }
-
-  // Whether of the unit's gang at least its minimum stays, or none.
-  bool LeavesGangWhole(int unit, const UnitSet& gone) const {
-    const std::string& group = units_.unit(unit).group;
-    if (group.empty()) return true;
-    int all = 0, going = 0;
-    for (const int of_gang : units_.OfGang(unit)) {
-      const int pods = static_cast<int>(units_.unit(of_gang).pods.size());
-      all += pods;
-      if (gone.contains(of_gang)) going += pods;
-    }
-    return going == 0 || going == all || going <= SurplusOf(query_.handle, group);
-  }
-  // The unit, and the rest of its gang if that would be below its minimum; without who is gone.
-  std::vector<int> WhoGoesWith(int unit, UnitSet& gone) const {
-    if (!gone.insert(unit).second) return {};
-    std::vector<int> going = {unit};
-    if (!LeavesGangWhole(unit, gone)) {
-      for (const int other : units_.OfGang(unit)) {
-        if (!gone.contains(other)) going.push_back(other);
-      }
-    }
-    gone.erase(unit);
-    return going;
-  }
-  bool LeavesGangsWhole(const UnitSet& gone) const {
-    return absl::c_all_of(gone, [&](int unit) { return LeavesGangWhole(unit, gone); });
   }
 
   // --- In any order ---
@@ -470,30 +382,30 @@ class Planner {
       for (const int unit : units_.OnRow(row)) RemoveOn(node.name(), unit, deficit);
       if (!deficit.met()) continue;
       PlaceOn(row);
-      UnitSet gone(ByOrder{&units_});
+      EvictedUnits gone = NoneGone();
       std::set<std::vector<int>> seen;
       const bool found = Search(node, gone, seen, steps_left) &&
                          SpareOthers(node, gone, result, Orders::kWeighed).ok();
       if (found) Fill(node, gone, result);
-      SpareAll(gone);
       if (found) return true;
     }
     return false;
   }
 
-  bool Search(const NodeInfo& node, UnitSet& gone, std::set<std::vector<int>>& seen,
+  bool Search(const NodeInfo& node, EvictedUnits& gone, std::set<std::vector<int>>& seen,
               int& steps_left) {
-    if (!seen.emplace(gone.begin(), gone.end()).second || --steps_left < 0) return false;
-    if (SumsHold(node, gone) && LeavesGangsWhole(gone) && query_.trial.HasRoom().ok() &&
+    if (!seen.emplace(gone.all().begin(), gone.all().end()).second || --steps_left < 0)
+      return false;
+    if (SumsHold(node, gone) && gone.LeavesGangsWhole() && query_.trial.HasRoom().ok() &&
         Filter(node, gone).ok()) {
       return true;
     }
     const auto finds_with = [&](int unit) {
       if (gone.contains(unit) || !query_.trial.MayEvict(units_.unit(unit)).status.ok())
         return false;
-      Evict(unit, gone);
+      gone.Evict(unit);
       if (Search(node, gone, seen, steps_left)) return true;
-      Spare(unit, gone);
+      gone.Spare(unit);
       return false;
     };
     std::vector<int> next = units_.OnRow(nodes_.FindRow(node.name()));
@@ -504,36 +416,20 @@ class Planner {
     }
     if (keeps_budgets_) {
       std::stable_partition(next.begin(), next.end(),
-                            [&](int unit) { return !MustWait(WhoGoesWith(unit, gone), spent_); });
+                            [&](int unit) { return !MustWait(gone.AllThatGoWith(unit), spent_); });
     }
     return absl::c_any_of(next, [&](int unit) { return steps_left > 0 && finds_with(unit); });
   }
   static constexpr int kMostSteps = 256, kMostElsewhere = 16;
 
-  // Whether the rules allow that these go, in some order.
-  bool IsAllowed(const UnitSet& gone) {
-    for (const int unit : gone) query_.trial.Spare(units_.unit(unit));
-    std::vector<int> left(gone.begin(), gone.end());
-    for (bool progressed = true; progressed && !left.empty();) {
-      const auto next = absl::c_find_if(
-          left, [&](int unit) { return query_.trial.MayEvict(units_.unit(unit)).status.ok(); });
-      progressed = next != left.end();
-      if (!progressed) break;
-      query_.trial.Evict(units_.unit(*next));
-      left.erase(next);
-    }
-    for (const int unit : left) query_.trial.Evict(units_.unit(unit));
-    return left.empty();
-  }
-
   // The most important first, so that the least important stay evicted; those that violate a budget
   // beside less important ones before all others.
   enum class Orders { kAsListed, kWeighed };
-  Status SpareOthers(const NodeInfo& original, UnitSet& gone, PostFilterResult& result,
+  Status SpareOthers(const NodeInfo& original, EvictedUnits& gone, PostFilterResult& result,
                      Orders orders = Orders::kAsListed) {
     std::vector<std::pair<Site, int>> order;
     SpentBudgets spent(query_.budgets);
-    for (const int unit : gone) {
+    for (const int unit : gone.all()) {
       Site& alone = order.emplace_back(Site(), unit).first;
       alone.violations = spent.Add(units_.unit(unit));
       Add(unit, alone);
@@ -541,23 +437,24 @@ class Planner {
     absl::c_sort(order,
                  [this](const auto& a, const auto& b) { return IsBetter(b.first, a.first); });
     for (const auto& [alone, unit] : order) {
-      Spare(unit, gone);
-      if (SumsHold(original, gone) && LeavesGangWhole(unit, gone) && query_.trial.HasRoom().ok() &&
-          Filter(original, gone).ok() && (orders == Orders::kAsListed || IsAllowed(gone))) {
+      gone.Spare(unit);
+      if (SumsHold(original, gone) && gone.LeavesGangWhole(unit) && query_.trial.HasRoom().ok() &&
+          Filter(original, gone).ok() &&
+          (orders == Orders::kAsListed || gone.IsAllowedInSomeOrder())) {
         continue;
       }
-      Evict(unit, gone);
+      gone.Evict(unit);
     }
-    if (!gone.empty()) return Status::Success();
+    if (!gone.all().empty()) return Status::Success();
     waits_ = true;
     result.nominated_node.reset();
     return Status::Unschedulable("waiting for terminating pods to give back their quota");
   }
 
   // Whether sums of requests allow the pod on the node. That mostly says no, and costs little.
-  bool SumsHold(const NodeInfo& node, const UnitSet& gone) const {
+  bool SumsHold(const NodeInfo& node, const EvictedUnits& gone) const {
     Deficit deficit(node, query_.pod, query_.handle.nominator().NominatedPods(node.name()));
-    for (const int unit : gone) {
+    for (const int unit : gone.all()) {
       if (deficit.met()) return true;
       RemoveOn(node.name(), unit, deficit);
     }
@@ -589,7 +486,7 @@ class Planner {
   }
 
   // Whether the pod fits on the node without those that are gone, there and elsewhere.
-  Status Filter(const NodeInfo& original, const UnitSet& gone) {
+  Status Filter(const NodeInfo& original, const EvictedUnits& gone) {
     CycleState state = query_.state.Clone();
     std::map<NodeRow, NodeInfo> changed;
     NodeInfo& own = changed.emplace(nodes_.FindRow(original.name()), original).first->second;
@@ -601,7 +498,7 @@ class Planner {
         return status;
       }
     }
-    for (const int unit : gone) {
+    for (const int unit : gone.all()) {
       const VictimUnit& of = units_.unit(unit);
       for (size_t i = 0; i < of.pods.size(); ++i) {
         const NodeRow row = nodes_.FindRow(of.nodes[i]);
@@ -619,11 +516,11 @@ class Planner {
     return query_.handle.RunFilterPluginsWithNominatedPods(state, query_.pod, own);
   }
 
-  void Fill(const NodeInfo& node, const UnitSet& gone, PostFilterResult& result) const {
+  void Fill(const NodeInfo& node, const EvictedUnits& gone, PostFilterResult& result) const {
     auto candidate = std::make_shared<PreemptionCandidate>();
     candidate->node = std::string(node.name().view());
     candidate->row = nodes_.FindRow(node.name());
-    for (const int unit : gone) {
+    for (const int unit : gone.all()) {
       for (const std::shared_ptr<const PodInfo>& pod : units_.unit(unit).pods) {
         candidate->victims.push_back(pod);
       }
@@ -652,7 +549,7 @@ class Planner {
   Status not_now_;                  // then
   bool is_order_to_blame_ = false;  // a pod might have gone, but not after others
   std::vector<int> without_room_;   // sites for which the quotas had no room, by kind of node
-  SpentBudgets spent_;              // by who is gone
+  SpentBudgets spent_;              // by the units that are gone
   bool passed_over_ = false;
 };
 

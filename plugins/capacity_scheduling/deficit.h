@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a node lacks for a pod, by sums of requests.
+#ifndef BERTH_PLUGINS_CAPACITY_SCHEDULING_DEFICIT_H_
+#define BERTH_PLUGINS_CAPACITY_SCHEDULING_DEFICIT_H_
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "berth/api/resources.h"
+#include "berth/framework/node_info.h"
+#include "berth/framework/pod_info.h"
+
+namespace berth {
+
+// Amounts above 0. What leaves the node already counts as gone.
+class Deficit {
+ public:
+  // `nominated` are to run on the node as well; those of lower priority do not count.
+  Deficit(const NodeInfo& node, const PodInfo& pod,
+          absl::Span<const std::shared_ptr<const PodInfo>> nominated) {
+    std::vector<const PodInfo*> others;
+    for (const std::shared_ptr<const PodInfo>& other : nominated) {
+      if (other->priority() >= pod.priority() && other->uid() != pod.uid()) {
+        others.push_back(other.get());
+      }
+    }
+    pod.requests().ForEach([&](ResourceId id, int64_t amount) {
+      __int128 lack = __int128{node.requested().Get(id)} + amount - node.allocatable().Get(id);
+      for (const PodInfo* other : others) lack += other->requests().Get(id);
+      if (lack > 0) lacks_.push_back({id, lack});
+    });
+    pods_ = static_cast<int64_t>(node.pods().size() + others.size()) + 1 - node.allowed_pods();
+    // What leaves gives back what it has, and evicts no pod.
+    for (const std::shared_ptr<const PodInfo>& other : node.pods()) {
+      if (other->deletion_time().has_value()) Remove(*other);
+    }
+  }
+  bool met() const { return pods_ <= 0 && lacks_.empty(); }
+  // Whether it makes a difference that the pod is gone; then it is.
+  bool Remove(const PodInfo& pod) {
+    bool helps = pods_ > 0;
+    --pods_;
+    for (auto& [id, lack] : lacks_) {
+      const int64_t amount = pod.requests().Get(id);
+      helps |= amount > 0;
+      lack -= amount;
+    }
+    std::erase_if(lacks_, [](const auto& lack) { return lack.second <= 0; });
+    return helps;
+  }
+
+ private:
+  std::vector<std::pair<ResourceId, __int128>> lacks_;
+  int64_t pods_ = 0;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_CAPACITY_SCHEDULING_DEFICIT_H_
