@@ -150,7 +150,7 @@ TEST(DeviceExplanation, NumbersAreThoseOfSlicesAndClaims) {
     }
   }
   EXPECT_GT(exact, 1'000);
-  EXPECT_GT(bounds, 200);
+  EXPECT_GT(bounds, 100);
   EXPECT_GT(reasons, 1'000);
 }
 
