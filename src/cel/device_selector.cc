@@ -94,7 +94,7 @@ absl::Status ValidateSelector(absl::string_view expression) {
 
 absl::StatusOr<uint64_t> EstimateSelectorCost(absl::string_view expression) {
   uint64_t estimate = 0;
-  const absl::Status compiled = CompileIn(StoredEnvironment(), expression, &estimate).status();
+  absl::Status compiled = CompileIn(StoredEnvironment(), expression, &estimate).status();
   if (!compiled.ok()) return compiled;
   return estimate;
 }

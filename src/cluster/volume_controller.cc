@@ -81,12 +81,12 @@ bool Suits(const Volume& volume, const Claim& claim) {
              claim.spec().volume_attributes_class_name();
 }
 
-// Whether it may take one that is promised to no claim.
-// A new one is about to be: claims that come at the same moment may have it.
+// A new one is about to be available: claims that come at the same moment may have it.
 bool IsOrWillBeAvailable(const Volume& volume) {
   return volume.status().phase() == "Available" || volume.status().phase().empty();
 }
 
+// Whether it may take one that is promised to no claim.
 bool MayTake(const Volume& volume, const Claim& claim) {
   if (volume.spec().has_claim_ref() || !IsOrWillBeAvailable(volume) ||
       ClassOf(volume) != ClassOf(claim) || !Suits(volume, claim)) {
