@@ -237,12 +237,20 @@ class Search {
   }
 
   bool AllocateRequests(size_t claim, size_t request) {
-    if (request == claims_[claim].requests.size()) return AllocateClaims(claim + 1);
+    if (request == claims_[claim].requests.size()) {
+      const bool found = AllocateClaims(claim + 1);
+      exceeds_claim_ = false;  // the limit is this claim's
+      return found;
+    }
     const size_t alternatives = claims_[claim].requests[request].alternatives.size();
+    bool all_exceed = true;
     for (size_t a = 0; a < alternatives && !TakeStep(); ++a) {
       result_->alternatives[claim][request] = static_cast<int>(a);
+      exceeds_claim_ = false;
       if (AllocateDevicesFrom({claim, request, a}, 0, 0)) return true;
+      all_exceed = all_exceed && exceeds_claim_;
     }
+    exceeds_claim_ = all_exceed;
     return false;
   }
 
@@ -254,7 +262,10 @@ class Search {
     if (spec.wants_all && state.all.empty()) return false;
     if (taken >= state.count) return AllocateRequests(at.claim, at.request + 1);
     const auto so_far = static_cast<int64_t>(result_->picked[at.claim].size());
-    if (so_far + state.count - taken > kMostDevices) return false;
+    if (so_far + state.count - taken > kMostDevices) {
+      exceeds_claim_ = true;
+      return false;
+    }
     if (spec.wants_all) return AllocateAllFrom(at, taken);
     if (worth_.has_value()) return AllocateRanked(at, taken);
     for (size_t i = from; i < candidates_.size(); ++i) {
@@ -269,7 +280,7 @@ class Search {
       if (AllocateDevicesFrom(at, taken + 1, next)) return true;
       if (stopped()) return false;
       PutBack(at, i);
-      if (!AreEnoughLeft(at, i + 1, state.count - taken)) return false;
+      if (exceeds_claim_ || !AreEnoughLeft(at, i + 1, state.count - taken)) return false;
     }
     return false;
   }
@@ -287,7 +298,7 @@ class Search {
         found = AllocateDevicesFrom(at, taken + 1, 0);
         if (!found && !stopped()) PutBack(at, candidate);
       }
-      if (stopped()) break;
+      if (stopped() || exceeds_claim_) break;
       passed_over[candidate] = true;
       ++tried;
       if (!found && !AreEnoughLeft(at, 0, StateAt(at).count - taken)) break;
@@ -534,6 +545,10 @@ class Search {
   int64_t steps_ = 0;
   bool out_of_steps_ = false;
   bool broken_constraint_ = false;  // why Pick() said no
+  // The last part of the search failed since each way through it takes more devices than a claim
+  // may have. Which devices were picked before does not matter then, but how many: the nearest list
+  // of alternatives goes on.
+  bool exceeds_claim_ = false;
   absl::Status error_;
 };
 

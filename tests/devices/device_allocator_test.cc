@@ -215,6 +215,34 @@ TEST(LimitTest, AClaimHas32Devices) {
   EXPECT_THAT(devices.On("n0"), HasSubstr("r=n0/x32"));  // each claim has its own limit
 }
 
+// Whichever 31 of 40 devices the alternative has, the request behind it would be too much: that is
+// found out once.
+TEST(LimitTest, WhatAnAlternativeLeavesForOthersIsCountedNotSearched) {
+  for (const bool scores : {false, true}) {
+    std::vector<std::string> names;
+    for (int i = 0; i < 40; ++i) names.push_back(absl::StrCat("x", i));
+    SmallInventory devices;
+    devices.Add(Slice("n0", names));
+    if (scores) devices.set_scoring(DeviceScoring::kExpectedWaste);
+    devices.set_max_steps(2'000);
+    devices.Claim(
+        "{requests: [{name: l, firstAvailable: [{name: much, deviceClassName: any, count: 31}, "
+        "{name: one, deviceClassName: any}]}, "
+        "{name: r, exactly: {deviceClassName: any, count: 5}}]}");
+    EXPECT_THAT(devices.On("n0"), HasSubstr("l/one=n0/x0 r=n0/x1")) << scores;
+    devices.ForgetClaims();
+    // A list behind a list: the first alternative of the second is too much beside any of the
+    // first.
+    devices.Claim(
+        "{requests: [{name: l, firstAvailable: [{name: many, deviceClassName: any, count: 8}, "
+        "{name: few, deviceClassName: any, count: 4}]}, "
+        "{name: m, firstAvailable: [{name: many, deviceClassName: any, count: 30}, "
+        "{name: few, deviceClassName: any, count: 26}]}]}");
+    EXPECT_THAT(devices.On("n0"), HasSubstr("l/few=n0/x0")) << scores;
+    EXPECT_THAT(devices.On("n0"), HasSubstr("m/few=n0/x4")) << scores;
+  }
+}
+
 TEST(FeaturesThatAreOffTest, AreNotAllocated) {
   SmallInventory devices;
   devices.Add(SharedSlice(
