@@ -32,6 +32,7 @@ int64_t CountOf(const api::DeviceSubRequest& request) { return CountOfRequest(re
 std::map<std::string, int64_t> CountRequestedDevices(const api::ResourceClaimSpec& claim) {
   std::map<std::string, int64_t> counts;
   for (const api::DeviceRequest& request : claim.devices().requests()) {
+    if (request.exactly().admin_access()) continue;
     if (request.first_available().empty()) {
       counts[request.exactly().device_class_name()] += CountOf(request.exactly());
       continue;

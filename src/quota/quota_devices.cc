@@ -67,6 +67,7 @@ int64_t CountRequested(const api::ResourceClaimSpec& claim,
                        absl::FunctionRef<int64_t(const std::string&)> gpu_milli_of) {
   int64_t sum = 0;
   for (const api::DeviceRequest& request : claim.devices().requests()) {
+    if (request.exactly().admin_access()) continue;
     int64_t most = 0;
     const auto consider = [&](const auto& wanted) {
       most = std::max(most, MilliOf(gpu_milli_of(wanted.device_class_name()), CountOf(wanted)));

@@ -21,7 +21,8 @@ TEST(CountRequestedDevicesTest, AddsUpByClass) {
       "{requests: [{name: a, exactly: {deviceClassName: gpu, count: 2}}, {name: b, exactly: "
       "{deviceClassName: gpu}}, {name: c, exactly: {deviceClassName: nic, allocationMode: All}}, "
       "{name: d, firstAvailable: [{name: x1, deviceClassName: gpu, count: 4}, {name: x2, "
-      "deviceClassName: gpu}, {name: z, deviceClassName: fpga}]}]}"))[0];
+      "deviceClassName: gpu}, {name: z, deviceClassName: fpga}]}, {name: admin, exactly: "
+      "{deviceClassName: gpu, allocationMode: All, adminAccess: true}}]}"))[0];
   EXPECT_THAT(CountRequestedDevices(claim.As<api::ResourceClaim>().spec()),
               ElementsAre(Pair("fpga", 1), Pair("gpu", 7), Pair("nic", 32)));
 }

@@ -32,7 +32,8 @@ int64_t CountOf(const api::DeviceSubRequest& request);
 
 // By class the devices that the claim asks for, as kube-controller-manager v1.35 counts them for
 // the quota CLASS.deviceclass.resource.k8s.io/devices: of a prioritised list the most that an
-// alternative asks for, of each class; 32 where all are asked for.
+// alternative asks for, of each class; 32 where all are asked for. Unlike there, admin access does
+// not count: it takes the devices from no claim.
 std::map<std::string, int64_t> CountRequestedDevices(const api::ResourceClaimSpec& claim);
 
 // By class the devices that the claim has, as far as they `count`. Admin access does not.
