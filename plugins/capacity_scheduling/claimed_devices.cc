@@ -53,14 +53,23 @@ ClaimedDevices DevicesClaimedBy(const PodInfo& pod, const ObjectStore& objects,
   return claimed;
 }
 
-void DevicesBehindResources::Add(const QuotaDevices& devices, PodAmounts& amounts) const {
-  if (!is_enabled()) return;
+const ExtendedResourceClasses& DevicesBehindResources::Classes() const {
   const ObjectStore& objects = handle_.objects();
   classes_->Update(objects.version(Kind::kDeviceClass),
                    [&] { return objects.List(Kind::kDeviceClass); });
+  return *classes_;
+}
+
+bool DevicesBehindResources::Back(ResourceId resource) const {
+  return is_enabled() && Classes().ClassOf(resource) != nullptr;
+}
+
+void DevicesBehindResources::Add(const QuotaDevices& devices, PodAmounts& amounts) const {
+  if (!is_enabled()) return;
+  const ExtendedResourceClasses& classes = Classes();
   const ResourceVector resources = amounts.resources;
   resources.ForEach([&](ResourceId resource, int64_t count) {
-    const auto device_class = classes_->ClassOf(resource);
+    const auto device_class = classes.ClassOf(resource);
     if (device_class != nullptr) devices.AddBehind(resource, *device_class, count, amounts);
   });
 }

@@ -37,10 +37,13 @@ class DevicesBehindResources {
   uint64_t version() const {
     return is_enabled() ? handle_.objects().version(Kind::kDeviceClass) + 1 : 0;
   }
+  // Whether a class backs the resource.
+  bool Back(ResourceId resource) const;
   // Adds the devices behind the resources in `amounts`, which has nothing of claims yet.
   void Add(const QuotaDevices& devices, PodAmounts& amounts) const;
 
  private:
+  const ExtendedResourceClasses& Classes() const;
   bool is_enabled() const { return classes_->IsEnabledFor(handle_.profile_name()); }
 
   Handle& handle_;

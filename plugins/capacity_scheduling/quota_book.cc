@@ -155,6 +155,13 @@ void QuotaBook::FollowNodes() {
   if (same_slices && changes.has_value() && absl::c_none_of(*changes, counts)) return;
   ReadDevices();
   std::vector<int64_t> capacity(tree_.lines().size(), 0);
+  // What devices stand for is as much as the allocator can find.
+  const auto is_known = [this](const QuotaLine& line) {
+    return line.has_known_capacity() &&
+           (line.counts != QuotaLine::Counts::kResource || !behind_resources_.Back(line.resource));
+  };
+  std::vector<bool> known;
+  for (const QuotaLine& line : tree_.lines()) known.push_back(is_known(line));
   for (NodeRow row = 0; row < nodes.size(); ++row) {
     const NodeInfo& node = nodes.node(row);
     PodAmounts all;
@@ -163,10 +170,9 @@ void QuotaBook::FollowNodes() {
     devices_.AddGpus(node.name(), all);
     for (size_t i = 0; i < capacity.size(); ++i) {
       const QuotaLine& line = tree_.lines()[i];
-      capacity[i] =
-          line.has_known_capacity()
-              ? SaturatingAdd(capacity[i], line.OfNode(LabelsOf(node), all, node.allowed_pods()))
-              : kUnknownCapacity;
+      capacity[i] = known[i] ? SaturatingAdd(capacity[i],
+                                             line.OfNode(LabelsOf(node), all, node.allowed_pods()))
+                             : kUnknownCapacity;
     }
   }
   ++version_;

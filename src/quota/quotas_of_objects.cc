@@ -7,10 +7,13 @@
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/amounts.h"
 #include "berth/api/core_v1.pb.h"
+#include "berth/api/resource_v1.pb.h"
+#include "berth/devices/extended_resource_classes.h"
 #include "berth/framework/node_info.h"
 #include "berth/quota/quota_devices.h"
 #include "berth/quota/quota_spec.h"
@@ -19,7 +22,18 @@
 namespace berth {
 namespace {
 
-// By line, what the nodes have.
+// Whether devices of one of the classes may stand for the resource.
+bool MayBeDevices(const QuotaLine& line, const std::vector<Object>& objects) {
+  if (line.counts != QuotaLine::Counts::kResource) return false;
+  const absl::string_view name = ResourceName(line.resource);
+  return absl::StartsWith(name, kDeviceClassResourcePrefix) ||
+         absl::c_any_of(objects, [name](const Object& object) {
+           return object.kind() == Kind::kDeviceClass &&
+                  object.As<api::DeviceClass>().spec().extended_resource_name() == name;
+         });
+}
+
+// By line, what the nodes have, where that is known.
 QuotaAmounts CapacityOf(const std::vector<Object>& objects, absl::Span<const QuotaLine> lines) {
   QuotaAmounts capacity;
   std::vector<const Object*> slices;
@@ -28,6 +42,10 @@ QuotaAmounts CapacityOf(const std::vector<Object>& objects, absl::Span<const Quo
   }
   QuotaDevices devices;
   devices.Read(slices, lines);
+  std::vector<QuotaLine> known;
+  for (const QuotaLine& line : lines) {
+    if (line.has_known_capacity() && !MayBeDevices(line, objects)) known.push_back(line);
+  }
   for (const Object& object : objects) {
     if (object.kind() != Kind::kNode) continue;
     const auto node = NodeSpec::Create(object.Share<api::Node>());
@@ -36,8 +54,7 @@ QuotaAmounts CapacityOf(const std::vector<Object>& objects, absl::Span<const Quo
     amounts.resources = (*node)->allocatable;
     amounts.gpu_milli = GpuMilliOf((*node)->allocatable);
     devices.AddGpus(Symbol::Intern(object.name()), amounts);
-    for (const QuotaLine& line : lines) {
-      if (!line.has_known_capacity()) continue;
+    for (const QuotaLine& line : known) {
       const int64_t more = line.OfNode((*node)->labels, amounts, (*node)->allowed_pods);
       capacity.Set(line, SaturatingAdd(capacity.Find(line).value_or(0), more));
     }
