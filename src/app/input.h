@@ -33,7 +33,8 @@ std::optional<ExtenderList> MakeExtenders(const KubeSchedulerConfiguration& conf
 std::optional<Manifests> ReadCluster(const std::vector<std::string>& paths);
 
 // What is wrong with objects that can be read: quotas that contradict each other, selectors of
-// devices that do not compile, adminAccess where it is not allowed; names of which nothing is there.
+// devices that do not compile, adminAccess where it is not allowed, names of which nothing is
+// there.
 Problems CheckObjects(const Manifests& manifests);
 
 }  // namespace berth

@@ -14,7 +14,8 @@ absl::StatusOr<Object> Handle::Create(const Object& object) {
       absl::StrCat("new ", Plural(object.kind()), " cannot be made here"));
 }
 
-void Handle::DeleteSoon(ObjectEdit) {}  // NOLINT(performance-unnecessary-value-param): overriders keep it
+// Overriders keep what they are given. NOLINTNEXTLINE(performance-unnecessary-value-param)
+void Handle::DeleteSoon(ObjectEdit) {}
 
 absl::Status Handle::PatchPodStatus(const PodStatusPatch&) {
   return absl::UnimplementedError("statuses of pods cannot be written here");
