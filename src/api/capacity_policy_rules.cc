@@ -122,7 +122,7 @@ class PolicyRules {
   void Step(Value range, const Quantity& min) {
     const Value step = range.Find("step");
     const std::optional<Quantity> amount = Amount(step);
-    if (!amount.has_value()) return;
+    if (!amount.has_value() || amount->IsNegative() || min.IsNegative()) return;
     if (amount->IsZero()) {
       return refuse_(step, ".validRange.step: is 0; leave it out if any amount will do");
     }
@@ -135,7 +135,10 @@ class PolicyRules {
     // In whole units, as upstream.
     const auto check = [&](Value field, absl::string_view name) {
       const std::optional<Quantity> value = Amount(field);
-      if (!value.has_value() || (value->Value() - min.Value()) % amount->Value() == 0) return;
+      if (!value.has_value() || value->IsNegative() ||
+          (value->Value() - min.Value()) % amount->Value() == 0) {
+        return;
+      }
       refuse_(field, absl::StrCat(name, ": ", field.text(), " is no whole number of steps of ",
                                   step.text(), " above min, ", min.ToString()));
     };

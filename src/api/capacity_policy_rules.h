@@ -10,8 +10,8 @@
 namespace berth {
 
 // Calls `refuse` with each field at fault of capacity.requestPolicy, which is there, and what is
-// wrong with it, from the policy on: ".default: is missing". Amounts that are none are left to who
-// reads them.
+// wrong with it, from the policy on: ".default: is missing". Amounts that are
+// none, or negative, are for the reader of the field to refuse.
 void CheckCapacityPolicy(Value capacity,
                          absl::FunctionRef<void(Value field, absl::string_view message)> refuse);
 

@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "api/object_meta.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/resource_v1.pb.h"
 
@@ -38,11 +39,6 @@ bool IsStored(const api::ObjectMeta& meta) {
   return !meta.uid().empty() || !meta.resource_version().empty();
 }
 
-const api::ObjectMeta& MetaOf(const Object& object) {
-  return object.kind() == Kind::kResourceClaim ? object.As<api::ResourceClaim>().metadata()
-                                               : object.As<api::ResourceClaimTemplate>().metadata();
-}
-
 }  // namespace
 
 Problems CheckAdminAccessOf(const Manifests& manifests) {
@@ -66,7 +62,8 @@ Problems CheckAdminAccessOf(const Manifests& manifests) {
          .subject = object.ToString(),
          .message = absl::StrCat(field, ": is refused in namespace ", object.namespace_name(),
                                  ", which has no label ", kLabel, ": \"true\"; give it that label"),
-         .severity = IsStored(MetaOf(object)) ? Severity::kWarning : Severity::kError});
+         .severity = IsStored(ObjectMetaOf(object.kind(), object.message())) ? Severity::kWarning
+                                                                             : Severity::kError});
   }
   return problems;
 }

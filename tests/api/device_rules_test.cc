@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "berth/api/manifest.h"
+#include "tests/api/problems_of.h"
 
 namespace berth {
 namespace {
@@ -16,18 +16,10 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-std::vector<std::string> ProblemsOf(absl::string_view text) {
-  std::vector<std::string> lines;
-  for (const Problem& problem : ParseManifest(text, "f").problems) {
-    lines.push_back(problem.ToString());
-  }
-  return lines;
-}
-
 std::vector<std::string> OfClaim(absl::string_view version, absl::string_view devices) {
-  return ProblemsOf(absl::StrCat("apiVersion: resource.k8s.io/", version,
-                                 "\nkind: ResourceClaim\nmetadata: {name: k}\nspec:\n  devices: {",
-                                 devices, "}\n"));
+  return ProblemsOfManifest(absl::StrCat(
+      "apiVersion: resource.k8s.io/", version,
+      "\nkind: ResourceClaim\nmetadata: {name: k}\nspec:\n  devices: {", devices, "}\n"));
 }
 
 TEST(DeviceRules, GoodClaimsOfAllVersions) {
@@ -120,24 +112,27 @@ TEST(DeviceRules, WhatPodsAreTold) {
 }
 
 TEST(DeviceRules, TemplatesAndClassesHaveTheSame) {
-  EXPECT_THAT(ProblemsOf("apiVersion: resource.k8s.io/v1\nkind: ResourceClaimTemplate\nmetadata: "
+  EXPECT_THAT(
+      ProblemsOfManifest("apiVersion: resource.k8s.io/v1\nkind: ResourceClaimTemplate\nmetadata: "
                          "{name: t}\nspec:\n  spec:\n    devices:\n      requests:\n      - {name: "
                          "r, count: 2}\n"),
-              ElementsAre(HasSubstr("f:8:26: error: ResourceClaimTemplate default/t: "
-                                    "spec.spec.devices.requests[0].count: stands in `exactly`")));
-  EXPECT_THAT(ProblemsOf("apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: "
+      ElementsAre(HasSubstr("f:8:26: error: ResourceClaimTemplate default/t: "
+                            "spec.spec.devices.requests[0].count: stands in `exactly`")));
+  EXPECT_THAT(
+      ProblemsOfManifest("apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: "
                          "c}\nspec: {selectors: [{}]}\n"),
-              ElementsAre(HasSubstr("f:4:20: warning: DeviceClass c: spec.selectors[0]: has no")));
-  EXPECT_THAT(ProblemsOf("apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: "
+      ElementsAre(HasSubstr("f:4:20: warning: DeviceClass c: spec.selectors[0]: has no")));
+  EXPECT_THAT(
+      ProblemsOfManifest("apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: "
                          "c}\nspec: {extendedResourceName: cpu}\n"),
-              ElementsAre(HasSubstr("f:4:30: error: DeviceClass c: spec.extendedResourceName: "
-                                    "\"cpu\" is no extended resource")));
+      ElementsAre(HasSubstr("f:4:30: error: DeviceClass c: spec.extendedResourceName: "
+                            "\"cpu\" is no extended resource")));
 }
 
 std::vector<std::string> OfSlice(absl::string_view version, absl::string_view spec) {
-  return ProblemsOf(absl::StrCat("apiVersion: resource.k8s.io/", version,
-                                 "\nkind: ResourceSlice\nmetadata: {name: s}\nspec: {", spec,
-                                 "}\n"));
+  return ProblemsOfManifest(absl::StrCat("apiVersion: resource.k8s.io/", version,
+                                         "\nkind: ResourceSlice\nmetadata: {name: s}\nspec: {",
+                                         spec, "}\n"));
 }
 
 TEST(DeviceRules, Slices) {
@@ -227,7 +222,7 @@ TEST(DeviceRules, Limits) {
   EXPECT_THAT(selectors(32), IsEmpty());
   EXPECT_THAT(selectors(33), ElementsAre(HasSubstr("exactly.selectors: has 33 entries")));
   const auto users = [](int count, absl::string_view allocation) {
-    return ProblemsOf(
+    return ProblemsOfManifest(
         absl::StrCat("apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: "
                      "{name: k}\nspec: {}\nstatus: {",
                      allocation, "reservedFor: [",
@@ -243,7 +238,7 @@ TEST(DeviceRules, Limits) {
 
 TEST(DeviceRules, AllocationsNameRequestsAndDevices) {
   const auto with = [](absl::string_view result) {
-    return ProblemsOf(absl::StrCat(
+    return ProblemsOfManifest(absl::StrCat(
         "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: k}\nspec: {devices: "
         "{requests: [{name: q, firstAvailable: [{name: a, deviceClassName: c}]}]}}\nstatus: "
         "{allocation: {devices: {results: [{",
@@ -261,17 +256,19 @@ TEST(DeviceRules, AllocationsNameRequestsAndDevices) {
 
 // What a later API allows is not lost.
 TEST(DeviceRules, StoredObjectsAreWarnedOf) {
-  EXPECT_THAT(ProblemsOf("apiVersion: v1\nkind: Pod\nmetadata: {name: p, uid: u}\nspec:\n  "
+  EXPECT_THAT(
+      ProblemsOfManifest("apiVersion: v1\nkind: Pod\nmetadata: {name: p, uid: u}\nspec:\n  "
                          "containers: [{name: c, image: x}]\n  resourceClaims: [{name: a}]\n"),
-              ElementsAre(HasSubstr("warning: Pod default/p: spec.resourceClaims[0]: names no")));
-  EXPECT_THAT(ProblemsOf("apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: k, "
+      ElementsAre(HasSubstr("warning: Pod default/p: spec.resourceClaims[0]: names no")));
+  EXPECT_THAT(
+      ProblemsOfManifest("apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: k, "
                          "uid: u}\nspec: {devices: {constraints: [{}]}}\n"),
-              ElementsAre(HasSubstr("warning: ResourceClaim default/k: spec.devices.constraints")));
+      ElementsAre(HasSubstr("warning: ResourceClaim default/k: spec.devices.constraints")));
 }
 
 TEST(DeviceRules, ReferencesOfPods) {
   const auto of_pod = [](absl::string_view claims, absl::string_view uses) {
-    return ProblemsOf(absl::StrCat(
+    return ProblemsOfManifest(absl::StrCat(
         "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n", "  resourceClaims: [", claims,
         "]\n", "  containers: [{name: c, image: x, resources: {claims: [", uses, "]}}]\n"));
   };
@@ -292,9 +289,10 @@ TEST(DeviceRules, ReferencesOfPods) {
 
 TEST(DeviceRules, ReferencesOfWorkloads) {
   EXPECT_THAT(
-      ProblemsOf("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec:\n  selector: "
-                 "{matchLabels: {a: b}}\n  template:\n    metadata: {labels: {a: b}}\n    spec: "
-                 "{containers: [{name: c, image: x, resources: {claims: [{name: b}]}}]}\n"),
+      ProblemsOfManifest(
+          "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec:\n  selector: "
+          "{matchLabels: {a: b}}\n  template:\n    metadata: {labels: {a: b}}\n    spec: "
+          "{containers: [{name: c, image: x, resources: {claims: [{name: b}]}}]}\n"),
       Contains(HasSubstr("f:8:73: error: Deployment default/d: spec.template.spec.containers[0]."
                          "resources.claims[0].name: \"b\" is none")));
 }

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "api/object_rules.h"
-#include "berth/api/manifest.h"
+#include "tests/api/problems_of.h"
 
 namespace berth {
 namespace {
@@ -18,17 +18,10 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-std::vector<std::string> ProblemsOf(absl::string_view text) {
-  std::vector<std::string> lines;
-  for (const Problem& problem : ParseManifest(text, "f").problems) {
-    lines.push_back(problem.ToString());
-  }
-  return lines;
-}
-
 std::vector<std::string> OfSlice(absl::string_view spec, absl::string_view metadata = "name: s") {
-  return ProblemsOf(absl::StrCat("apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nmetadata: {",
-                                 metadata, "}\nspec: {", spec, "}\n"));
+  return ProblemsOfManifest(
+      absl::StrCat("apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nmetadata: {", metadata,
+                   "}\nspec: {", spec, "}\n"));
 }
 
 constexpr absl::string_view kPool = "driver: d.x, pool: {name: p}, nodeName: n0, ";
@@ -130,6 +123,21 @@ TEST(SliceRules, CountersTaintsAndConditions) {
       OfSlice(absl::StrCat(kPool, "devices: [", devices, "]")),
       ElementsAre(HasSubstr("warning: ResourceSlice s: spec.devices: an API server takes at "
                             "most 64 in a slice with taints or counters")));
+}
+
+// Negative amounts are refused by their own; no sum or remainder of them is worked out.
+TEST(SliceRules, PoliciesOfExtremeAmounts) {
+  for (const absl::string_view policy :
+       {"default: '9223372036854775807', validRange: {min: '-9223372036854775807', step: '-1'}",
+        "default: '-9223372036854775807', validRange: {min: '9223372036854775807', step: '1'}",
+        "default: '1', validRange: {min: '0', max: '-9223372036854775807', step: '1n'}",
+        "default: '1', validRange: {min: '9223372036854775807', step: '-500m'}"}) {
+    const std::vector<std::string> problems = OfSlice(OfDevice(
+        absl::StrCat("allowMultipleAllocations: true, capacity: {m: {value: '9223372036854775807', "
+                     "requestPolicy: {",
+                     policy, "}}}")));
+    EXPECT_THAT(problems, testing::Contains(HasSubstr("is negative"))) << policy;
+  }
 }
 
 TEST(SliceRules, PoliciesOfCapacities) {

@@ -76,7 +76,7 @@ MAY_INCLUDE = {
     "src/testing/": FRONT_DOOR + ["api/input_file.h", "berth/testing/", "berth/simulation.h", "berth/in_memory_cluster.h"],
     "src/cel/": API,
     "include/berth/devices/": API,
-    "src/devices/": API + ["berth/devices/", "api/near_miss.h", "cel/"],
+    "src/devices/": API + ["berth/devices/", "api/near_miss.h", "api/object_meta.h", "cel/"],
     "src/gpu/": API + ["berth/gpu/"],
     "src/quota/": MEANING + ["berth/quota/", "berth/gpu/", "berth/devices/"],
     # And its own folder; builtin.cc all of them. src/simd/ has nothing of Berth's: what it says to a compiler you can say, too.

@@ -14,6 +14,7 @@
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/resource_v1.pb.h"
 #include "tests/engine/gang_cluster.h"
+#include "tests/engine/gang_of_claims.h"
 #include "tests/plugins/random_cluster.h"
 
 namespace berth {
@@ -21,8 +22,6 @@ namespace {
 
 using testing::ObjectsFromYaml;
 using testing::Random;
-
-constexpr char kGangLabel[] = "scheduling.x-k8s.io/pod-group";
 
 struct Device {
   std::string name;
@@ -204,14 +203,7 @@ bool HasPlace(const Case& made) {
 std::vector<Object> ObjectsOf(const Case& made) {
   std::vector<Object> objects;
   const auto add = [&](const std::string& yaml) { objects.push_back(ObjectsFromYaml(yaml)[0]); };
-  for (int n = 0; n < made.nodes; ++n) {
-    auto node = testing::MakeNode();
-    node.Name(absl::StrCat("n", n))
-        .Label("kubernetes.io/hostname", absl::StrCat("n", n))
-        .Allocatable("cpu", "64")
-        .Allocatable("memory", "256Gi");
-    objects.push_back(node.Object());
-  }
+  AddNodesTo(objects, made.nodes);
   add("{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: any}, spec: {}}");
   for (const Device& device : made.devices) {
     std::vector<std::string> names;
@@ -232,20 +224,7 @@ std::vector<Object> ObjectsOf(const Case& made) {
     add(absl::StrCat("{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: c", c,
                      ", namespace: default}, spec: ", SpecOf(made.claims[c]), "}"));
   }
-  objects.push_back(MakeGroup("g", static_cast<int>(made.claims_of.size())));
-  for (size_t m = 0; m < made.claims_of.size(); ++m) {
-    auto pod = testing::MakePod();
-    pod.Name(absl::StrCat("m", m)).Namespace("default").Label(kGangLabel, "g").Request("cpu", "1");
-    if (made.pinned[m] >= 0) {
-      pod.NodeSelector("kubernetes.io/hostname", absl::StrCat("n", made.pinned[m]));
-    }
-    for (const int claim : made.claims_of[m]) {
-      auto& reference = *pod.Message().mutable_spec()->add_resource_claims();
-      reference.set_name(absl::StrCat("c", claim));
-      reference.set_resource_claim_name(absl::StrCat("c", claim));
-    }
-    objects.push_back(pod.Object());
-  }
+  AddGangTo(objects, made.claims_of, made.pinned);
   return objects;
 }
 

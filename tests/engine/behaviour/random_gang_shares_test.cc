@@ -18,6 +18,7 @@
 #include "berth/api/resource_v1.pb.h"
 #include "gmock/gmock.h"
 #include "tests/engine/gang_cluster.h"
+#include "tests/engine/gang_of_claims.h"
 #include "tests/plugins/random_cluster.h"
 #include "tests/random_seeds.h"
 
@@ -26,8 +27,6 @@ namespace {
 
 using testing::ObjectsFromYaml;
 using testing::Random;
-
-constexpr char kGangLabel[] = "scheduling.x-k8s.io/pod-group";
 
 struct Device {
   std::string name;
@@ -275,31 +274,11 @@ std::string ToString(const Case& made) {
 
 std::vector<Object> ObjectsOf(const Case& made) {
   std::vector<Object> objects;
-  for (int n = 0; n < made.nodes; ++n) {
-    auto node = testing::MakeNode();
-    node.Name(absl::StrCat("n", n))
-        .Label("kubernetes.io/hostname", absl::StrCat("n", n))
-        .Allocatable("cpu", "64")
-        .Allocatable("memory", "256Gi");
-    objects.push_back(node.Object());
-  }
+  AddNodesTo(objects, made.nodes);
   objects.push_back(ObjectsFromYaml(
       "{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: any}, spec: {}}")[0]);
   for (const std::string& yaml : ObjectsAsYaml(made)) objects.push_back(ObjectsFromYaml(yaml)[0]);
-  objects.push_back(MakeGroup("g", static_cast<int>(made.claims_of.size())));
-  for (size_t m = 0; m < made.claims_of.size(); ++m) {
-    auto pod = testing::MakePod();
-    pod.Name(absl::StrCat("m", m)).Namespace("default").Label(kGangLabel, "g").Request("cpu", "1");
-    if (made.pinned[m] >= 0) {
-      pod.NodeSelector("kubernetes.io/hostname", absl::StrCat("n", made.pinned[m]));
-    }
-    for (const int claim : made.claims_of[m]) {
-      auto& reference = *pod.Message().mutable_spec()->add_resource_claims();
-      reference.set_name(absl::StrCat("c", claim));
-      reference.set_resource_claim_name(absl::StrCat("c", claim));
-    }
-    objects.push_back(pod.Object());
-  }
+  AddGangTo(objects, made.claims_of, made.pinned);
   return objects;
 }
 
