@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
@@ -127,7 +128,7 @@ Status CapacityScheduling::PreFilter(CycleState& state, const PodInfo& pod, cons
   const Quota* quota = ledger_.Find(pod.namespace_name());
   if (quota == nullptr) return Status::Success();
 
-  quota_state.request = ledger_.RequestOf(pod);
+  quota_state.request = ledger_.NewRequestOf(pod);
   quota_state.request.ForEach([&](ResourceId id, int64_t) {
     if (quota->Names(id)) quota_state.claimed.push_back(id);
   });
@@ -137,6 +138,7 @@ Status CapacityScheduling::PreFilter(CycleState& state, const PodInfo& pod, cons
     quota_state.counted.push_back(id);
   });
   quota_state.changes.SetResources(quota_state.counted);
+  quota_state.changes.Join(ledger_, pod);
   quota_state.pending_of_quota = quota_state.pending_of_all = quota_state.request;
   AddNominatedPods(pod, *quota, quota_state);
 
@@ -206,11 +208,15 @@ Status CapacityScheduling::PostFilter(CycleState& state, const PodInfo& pod,
   QuotaState* const quota_state = state.FindMutable(kQuotaState);
   const PlacedTogether* const together = state.Find(kPlacedTogether);
   if (quota_state != nullptr && together != nullptr) {
+    const std::vector<std::string> of_pod = ledger_.ClaimsOf(pod);
+    absl::flat_hash_set<std::string> counted_claims(of_pod.begin(), of_pod.end());
     for (const PodInfo* const sibling : together->pods) {
       if (sibling == &pod || sibling->namespace_name() != pod.namespace_name()) continue;
       const NominatedUsage::Request* const counted = nominated_.Find(*sibling->identity());
       if (counted != nullptr && counted->priority >= pod.priority()) continue;
-      quota_state->together.Add(ledger_.RequestOf(*sibling));
+      quota_state->together.Add(ledger_.RequestOf(*sibling, [&](const std::string& claim) {
+        return ledger_.FindClaim(claim) == nullptr && counted_claims.insert(claim).second;
+      }));
     }
   }
   Status status = preemption_.Run(rules_, state, pod, statuses, result);
@@ -301,7 +307,7 @@ void CapacityScheduling::ExplainWaiting(const PodInfo& pod, const Status& reject
   const ResourceVector& used =
       own_max ? ledger_.UsageOf(quota->namespace_name).used : ledger_.total_usage().used;
   const ResourceBounds& bounds = own_max ? quota->max : ledger_.total_min();
-  ledger_.RequestOf(pod).ForEach([&](ResourceId id, int64_t amount) {
+  ledger_.NewRequestOf(pod).ForEach([&](ResourceId id, int64_t amount) {
     const int64_t* bound = quota->Names(id) ? bounds.Find(id) : nullptr;
     if (bound == nullptr || used.Get(id) + amount <= *bound) return;
     const std::string name(ResourceName(id));

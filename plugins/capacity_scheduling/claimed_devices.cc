@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/resource_v1.pb.h"
 
@@ -26,31 +27,52 @@ std::optional<std::string> MadeFor(const PodInfo& pod, const std::string& refere
 
 }  // namespace
 
-ClaimedDevices DevicesClaimedBy(const PodInfo& pod, const ObjectStore& objects,
-                                const QuotaDevices& devices) {
-  const auto find_class = [&](absl::string_view name) {
-    return objects.Find<api::DeviceClass>("", name);
-  };
-  ClaimedDevices claimed;
-  std::set<std::string> counted;
+void ForEachClaim(
+    const PodInfo& pod, const ObjectStore& objects,
+    absl::FunctionRef<void(const std::string& claim, const api::ResourceClaim* object)> visit) {
+  std::set<std::string> visited;
   for (const api::PodResourceClaim& reference : pod.spec().resource_claims()) {
     const std::optional<std::string> name = reference.has_resource_claim_name()
                                                 ? reference.resource_claim_name()
                                                 : MadeFor(pod, reference.name());
-    if (name == "" || (name.has_value() && !counted.insert(*name).second)) continue;
-    const auto* const claim =
-        name.has_value() ? objects.Find<api::ResourceClaim>(pod.namespace_name().view(), *name)
-                         : nullptr;
-    if (claim == nullptr) {
-      claimed.is_complete = false;
-      continue;
-    }
-    devices.AddClaim(*claim, find_class, claimed.amounts);
-    if (devices.has_attribute_lines() && !claim->status().has_allocation()) {
-      claimed.is_complete = false;
+    if (name == "") continue;  // none is needed
+    if (!name.has_value()) {
+      visit("", nullptr);
+    } else if (visited.insert(*name).second) {
+      const absl::string_view in = pod.namespace_name().view();
+      visit(absl::StrCat(in, "/", *name), objects.Find<api::ResourceClaim>(in, *name));
     }
   }
+}
+
+PodAmounts DevicesOf(const api::ResourceClaim& claim, const ObjectStore& objects,
+                     const QuotaDevices& devices) {
+  PodAmounts amounts;
+  amounts.pods = 0;
+  devices.AddClaim(
+      claim, [&](absl::string_view name) { return objects.Find<api::DeviceClass>("", name); },
+      amounts);
+  return amounts;
+}
+
+ClaimedDevices DevicesClaimedBy(const PodInfo& pod, const ObjectStore& objects,
+                                const QuotaDevices& devices, CountsClaim counts) {
+  ClaimedDevices claimed;
+  claimed.amounts.pods = 0;
+  ForEachClaim(pod, objects, [&](const std::string& claim, const api::ResourceClaim* object) {
+    if (object == nullptr) {
+      claimed.is_complete = false;
+    } else if (counts(claim)) {
+      claimed.amounts.Add(DevicesOf(*object, objects, devices));
+      claimed.is_complete &= !devices.has_attribute_lines() || object->status().has_allocation();
+    }
+  });
   return claimed;
+}
+
+ClaimedDevices DevicesClaimedBy(const PodInfo& pod, const ObjectStore& objects,
+                                const QuotaDevices& devices) {
+  return DevicesClaimedBy(pod, objects, devices, [](const std::string&) { return true; });
 }
 
 const ExtendedResourceClasses& DevicesBehindResources::Classes() const {

@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
+#include "absl/functional/function_ref.h"
 #include "berth/devices/extended_resource_classes.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/pod_info.h"
@@ -14,14 +16,32 @@
 
 namespace berth {
 
+namespace api {
+class ResourceClaim;
+}  // namespace api
+
+// Visits each claim that the pod refers to once, as "namespace/name". Null: it is not there (yet);
+// of a template no claim may have been made, then the name is empty.
+void ForEachClaim(
+    const PodInfo& pod, const ObjectStore& objects,
+    absl::FunctionRef<void(const std::string& claim, const api::ResourceClaim* object)> visit);
+
 struct ClaimedDevices {
   PodAmounts amounts;
   bool is_complete = true;  // else a claim is not there (yet), and counts nothing
 };
-// Each claim that the pod refers to, once, whichever other pods refer to it. By lines with
-// attributes only with the `devices` that they see: then a claim without devices is not complete.
+// Of the claims that the pod refers to and that count. By lines with attributes only with the
+// `devices` that they see: then a claim without devices is not complete. No pod is among the
+// amounts.
+using CountsClaim = absl::FunctionRef<bool(const std::string& claim)>;
+ClaimedDevices DevicesClaimedBy(const PodInfo& pod, const ObjectStore& objects,
+                                const QuotaDevices& devices, CountsClaim counts);
+// Of all of them, whichever other pods refer to them.
 ClaimedDevices DevicesClaimedBy(const PodInfo& pod, const ObjectStore& objects,
                                 const QuotaDevices& devices = {});
+// Of one of them.
+PodAmounts DevicesOf(const api::ResourceClaim& claim, const ObjectStore& objects,
+                     const QuotaDevices& devices);
 
 // The devices that stand for extended resources (DRAExtendedResource), by the classes there are.
 // Where a node has the resource by itself a pod gets none; it is charged all the same, as it is not

@@ -82,7 +82,7 @@ void NominatedUsage::Recount(Symbol node, const Nominator& nominator, const Node
   }
   std::vector<IdentityPtr>& on_node = pods_on_[node];
   for (const std::shared_ptr<const PodInfo>& pod : pods) {
-    Request request{pod->namespace_name(), pod->priority(), ledger_.RequestOf(*pod)};
+    Request request{pod->namespace_name(), pod->priority(), ledger_.NewRequestOf(*pod)};
     Account& account = accounts_[request.namespace_name];
     account.all.Add(request.amount);
     account.by_priority[request.priority].Add(request.amount);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/amounts.h"
 #include "berth/api/core_v1.pb.h"
@@ -125,6 +126,7 @@ void QuotaBook::Rebuild(std::vector<QuotaSpec> specs) {
   wanted_ = {};
   by_quota_.assign(tree_.size(), {});
   leaving_.clear();
+  claims_.Clear();
   most_requested_.assign(tree_.size(), {});
   nodes_version_.reset();
   ReadDevices();  // lines by attribute are charged by these
@@ -215,6 +217,7 @@ void QuotaBook::FollowNominations() {
     for (const IdentityPtr& pod : here->second) {
       const Amount* const promise = promised_.Find(*pod);
       tree_.Release(promise->quota, promise->amounts);
+      LeaveClaims(*pod, promise->claims, ClaimUser::Use::kNominated);
       promised_.Erase(*pod);
     }
     promised_on_.erase(here);
@@ -226,8 +229,9 @@ void QuotaBook::FollowNominations() {
 }
 
 void QuotaBook::FollowAllNominations() {
-  promised_.ForEach([&](const Identity&, const Amount& promise) {
+  promised_.ForEach([&](const Identity& pod, const Amount& promise) {
     tree_.Release(promise.quota, promise.amounts);
+    LeaveClaims(pod, promise.claims, ClaimUser::Use::kNominated);
   });
   promised_ = {};
   promised_on_.clear();
@@ -247,31 +251,55 @@ void QuotaBook::Promise(const PodInfo& pod, Symbol node_name) {
   }
   const auto [promise, is_new] = promised_.FindOrAdd(pod.identity());
   if (!is_new) return;
-  *promise = {*quota, ChargeOf(pod, &LabelsOf(nodes.node(row)))};
+  *promise = AmountOf(pod, *quota, &LabelsOf(nodes.node(row)));
   promised_on_[node_name].push_back(pod.identity());
-  tree_.Charge(promise->quota, promise->amounts);
+  MovePromise(*promise, pod, 1);
+}
+
+void QuotaBook::MovePromise(const Amount& promise, const PodInfo& pod, int sign) {
+  if (sign > 0) {
+    tree_.Charge(promise.quota, promise.amounts);
+    JoinClaims(pod, promise.quota, promise.claims, ClaimUser::Use::kNominated);
+  } else {
+    tree_.Release(promise.quota, promise.amounts);
+    LeaveClaims(*pod.identity(), promise.claims, ClaimUser::Use::kNominated);
+  }
 }
 
 QuotaBook::Sums QuotaBook::Promised() const {
   Sums sums;
-  promised_.ForEach([&](const Identity&, const Amount& promise) {
-    for (const auto& [line, amount] : promise.amounts) sums[{promise.quota, line}] += amount;
+  const auto add = [&](QuotaId quota, const LineAmounts& amounts) {
+    for (const auto& [line, amount] : amounts) sums[{quota, line}] += amount;
+  };
+  promised_.ForEach([&](const Identity& pod, const Amount& promise) {
+    add(promise.quota, promise.amounts);
+    for (const ClaimCharge& charge : promise.claims) {
+      const ClaimUser* const first =
+          claims_.FirstUser(charge.claim, [](const ClaimUser&) { return true; });
+      if (first->use == ClaimUser::Use::kNominated && first->who->uid() == pod.uid()) {
+        add(first->quota, first->amounts);
+      }
+    }
   });
   return sums;
 }
 
+QuotaBook::Sums QuotaBook::Leaving() const {
+  Sums sums = leaving_;
+  for (const auto& [where, amount] : claims_.leaving()) sums[where] += amount;
+  return sums;
+}
+
 QuotaBook::WithoutNomination::WithoutNomination(QuotaBook& book, const PodInfo& pod)
-    : tree_(book.tree_) {
+    : book_(book), pod_(pod) {
   if (const Amount* const promise = book.promised_.Find(*pod.identity())) {
     what_if_.emplace(book);
-    quota_ = promise->quota;
-    amounts_ = promise->amounts;
-    tree_.Release(quota_, amounts_);
+    book.MovePromise(*promise, pod, -1);
   }
 }
 
 QuotaBook::WithoutNomination::~WithoutNomination() {
-  if (quota_ != QuotaTree::kCluster) tree_.Charge(quota_, amounts_);
+  if (what_if_.has_value()) book_.MovePromise(*book_.promised_.Find(*pod_.identity()), pod_, 1);
 }
 
 // --- Whose pods ---
@@ -280,11 +308,11 @@ bool QuotaBook::RequestsByShape(const PodInfo& pod) {
   return pod.spec().resource_claims().empty() && !AsksForGpuParts(pod);
 }
 
-const PodAmounts& QuotaBook::RequestOf(const PodInfo& pod) const {
+const PodAmounts& QuotaBook::RequestOf(const PodInfo& pod, CountsClaim counts) const {
   if (!RequestsByShape(pod)) {
     with_annotations_ = WithoutClaims(pod);
     if (!pod.spec().resource_claims().empty()) {
-      with_annotations_.Add(DevicesClaimedBy(pod, handle_.objects(), devices_).amounts);
+      with_annotations_.Add(DevicesClaimedBy(pod, handle_.objects(), devices_, counts).amounts);
     }
     return with_annotations_;
   }
@@ -297,6 +325,44 @@ const PodAmounts& QuotaBook::RequestOf(const PodInfo& pod) const {
   Shape& added = shapes_[shape.get()];
   added = {shape, WithoutClaims(pod)};
   return added.amounts;
+}
+
+LineAmounts QuotaBook::RequestOfAll(absl::Span<const PodInfo* const> pods) const {
+  LineAmounts sum;
+  absl::flat_hash_set<std::string> counted;
+  for (const PodInfo* const pod : pods) {
+    const PodAmounts& request = RequestOf(*pod, [&](const std::string& claim) {
+      return !IsUsedBeside(*pod, claim) && counted.insert(claim).second;
+    });
+    AddAmounts(tree_.ChargeOf(request, nullptr), sum);
+  }
+  return sum;
+}
+
+QuotaBook::Amount QuotaBook::AmountOf(const PodInfo& pod, QuotaId quota,
+                                      const LabelSet* node) const {
+  const auto no_claim = [](const std::string&) { return false; };
+  Amount amount{quota, tree_.ChargeOf(RequestOf(pod, no_claim), node), {}};
+  if (pod.spec().resource_claims().empty()) return amount;
+  const ObjectStore& objects = handle_.objects();
+  ForEachClaim(pod, objects, [&](const std::string& claim, const api::ResourceClaim* object) {
+    if (object == nullptr) return;
+    amount.claims.push_back({claim, tree_.ChargeOf(DevicesOf(*object, objects, devices_), node)});
+  });
+  return amount;
+}
+
+void QuotaBook::JoinClaims(const PodInfo& pod, QuotaId quota,
+                           const std::vector<ClaimCharge>& claims, ClaimUser::Use use) {
+  for (const ClaimCharge& charge : claims) {
+    claims_.Join(charge.claim, {pod.identity(), use, pod.creation_time(), quota,
+                                pod.deletion_time().has_value(), charge.amounts});
+  }
+}
+
+void QuotaBook::LeaveClaims(UidRef pod, const std::vector<ClaimCharge>& claims,
+                            ClaimUser::Use use) {
+  for (const ClaimCharge& charge : claims) claims_.Leave(charge.claim, pod, use);
 }
 
 PodAmounts QuotaBook::WithoutClaims(const PodInfo& pod) const {
@@ -374,11 +440,14 @@ std::string QuotaBook::ToString(const QuotaTree::Shortage& beyond_min) const {
 void QuotaBook::Charge(const PodInfo& pod, const NodeInfo& node) {
   const std::optional<QuotaId> quota = QuotaOf(pod);
   if (!quota.has_value() || charges_.Contains(*pod.identity())) return;
+  Amount amount = AmountOf(pod, *quota, &LabelsOf(node));
+  const auto every_claim = [](const std::string&) { return true; };
   Enter(pod, {pod.identity(),
               node.name(),
               *quota,
-              ChargeOf(pod, &LabelsOf(node)),
-              {pod.priority(), WorkWeight(RequestOf(pod).gpu_milli),
+              std::move(amount.amounts),
+              std::move(amount.claims),
+              {pod.priority(), WorkWeight(RequestOf(pod, every_claim).gpu_milli),
                WorkSavedAt(pod, handle_.clock().Now()), next_sequence_++},
               pod.deletion_time().has_value(),
               IsPreemptible(pod)});
@@ -393,6 +462,7 @@ void QuotaBook::Enter(const PodInfo& pod, QuotaCharge entered) {
   *charge = std::move(entered);
   ++version_;
   tree_.Charge(charge->quota, charge->amounts);
+  JoinClaims(pod, charge->quota, charge->claims, ClaimUser::Use::kRuns);
   by_quota_[charge->quota].emplace(charge->key, charge);
   if (charge->leaving) CountLeaving(*charge, 1);
 }
@@ -453,6 +523,7 @@ void QuotaBook::OnUnassigned(const PodInfo& pod) {
   KeepIfTakenOff(pod, *charge);
   ++version_;
   tree_.Release(charge->quota, charge->amounts);
+  LeaveClaims(*pod.identity(), charge->claims, ClaimUser::Use::kRuns);
   by_quota_[charge->quota].erase(charge->key);
   if (charge->leaving) CountLeaving(*charge, -1);
   last_ = pod.packed();
@@ -467,15 +538,17 @@ bool QuotaBook::OnPending(const PodInfo& pod) {
   const bool wants = pod.scheduling_gates().empty() && !pod.deletion_time().has_value() &&
                      quota.has_value() && !charges_.Contains(*pod.identity());
   if (!wants) return StopWanting(*pod.identity());
-  LineAmounts amounts = ChargeOf(pod, nullptr);
+  Amount amount = AmountOf(pod, *quota, nullptr);
   const auto [wanted, is_new] = wanted_.FindOrAdd(pod.identity());
   if (!is_new) {
-    if (wanted->quota == *quota && wanted->amounts == amounts) return false;
+    if (*wanted == amount) return false;
     tree_.Unwant(wanted->quota, wanted->amounts);
+    LeaveClaims(*pod.identity(), wanted->claims, ClaimUser::Use::kWaits);
   }
   ++version_;
-  *wanted = {*quota, std::move(amounts)};
+  *wanted = std::move(amount);
   tree_.Want(wanted->quota, wanted->amounts);
+  JoinClaims(pod, wanted->quota, wanted->claims, ClaimUser::Use::kWaits);
   return true;
 }
 
@@ -487,6 +560,7 @@ bool QuotaBook::StopWanting(UidRef pod) {
   if (wanted == nullptr) return false;
   ++version_;
   tree_.Unwant(wanted->quota, wanted->amounts);
+  LeaveClaims(pod, wanted->claims, ClaimUser::Use::kWaits);
   wanted_.Erase(pod);
   return true;
 }

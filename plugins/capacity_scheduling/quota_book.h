@@ -28,6 +28,7 @@
 #include "berth/preemption/lost_work.h"
 #include "berth/quota/quota_devices.h"
 #include "berth/quota/quota_tree.h"
+#include "plugins/capacity_scheduling/claim_charges.h"
 #include "plugins/capacity_scheduling/claimed_devices.h"
 
 namespace berth {
@@ -75,7 +76,8 @@ struct QuotaCharge {
   IdentityPtr who;
   Symbol node;
   QuotaId quota = QuotaTree::kCluster;
-  LineAmounts amounts;
+  LineAmounts amounts;              // without claims
+  std::vector<ClaimCharge> claims;  // which it may share with others: see ClaimCharges
   VictimKey key;
   bool leaving = false;     // it is being deleted
   bool preemptible = true;  // as far as its label says
@@ -121,7 +123,20 @@ class QuotaBook {
 
   // The quota the pod belongs to; absent if none.
   std::optional<QuotaId> QuotaOf(const PodInfo& pod) const;
-  const PodAmounts& RequestOf(const PodInfo& pod) const;
+  // What the pod asks for, with claims as far as they count. Valid until the next call.
+  const PodAmounts& RequestOf(const PodInfo& pod, CountsClaim counts) const;
+  // With those that are charged for no other pod.
+  const PodAmounts& RequestOf(const PodInfo& pod) const {
+    return RequestOf(pod, [&](const std::string& claim) { return !IsUsedBeside(pod, claim); });
+  }
+  // Whether another pod runs, or is nominated, that uses the claim.
+  bool IsUsedBeside(const PodInfo& pod, absl::string_view claim) const {
+    return claims_.FirstUser(claim, [&](const ClaimUser& user) {
+      return user.who->uid() != pod.uid();
+    }) != nullptr;
+  }
+  // What pods ask for on a node that no line is limited to, each claim once.
+  LineAmounts RequestOfAll(absl::Span<const PodInfo* const> pods) const;
   // Whether that is the same for all pods of its shape.
   static bool RequestsByShape(const PodInfo& pod);
   // What lines see of devices; as of the last Refresh().
@@ -136,7 +151,7 @@ class QuotaBook {
       return line.counts == QuotaLine::Counts::kGpu || !line.attribute().empty();
     });
   }
-  // What it would be charged; lines of some nodes only with a node.
+  // What would be charged for it that is not charged yet; lines of some nodes only with a node.
   LineAmounts ChargeOf(const PodInfo& pod, const LabelSet* node) const {
     return tree_.ChargeOf(RequestOf(pod), node);
   }
@@ -162,10 +177,12 @@ class QuotaBook {
   using Charges = std::map<VictimKey, const QuotaCharge*>;
   const Charges& ChargesOf(QuotaId quota) const { return by_quota_[quota]; }
   // What those that are being deleted hold, by quota and line. Exact, as the tree's sums.
-  using Sums = std::map<std::pair<QuotaId, int>, __int128>;
-  const Sums& leaving() const { return leaving_; }
+  // What passes to another quota, as a claim whose first user goes, is negative there.
+  using Sums = ClaimCharges::Sums;
+  Sums Leaving() const;
   // The same of what nominated pods are charged.
   Sums Promised() const;
+  const ClaimCharges& claims() const { return claims_; }
   const QuotaCharge* FindCharge(UidRef pod) const { return charges_.Find(pod); }
   // No charged pod of the quota itself requests more of the resource; since the tree was built,
   // perhaps one that is gone.
@@ -183,16 +200,17 @@ class QuotaBook {
     WithoutNomination& operator=(const WithoutNomination&) = delete;
 
    private:
-    QuotaTree& tree_;
+    QuotaBook& book_;
+    const PodInfo& pod_;
     std::optional<WhatIf> what_if_;  // if it is nominated
-    QuotaId quota_ = QuotaTree::kCluster;
-    LineAmounts amounts_;
   };
 
  private:
   struct Amount {
     QuotaId quota;
-    LineAmounts amounts;
+    LineAmounts amounts;  // without claims
+    std::vector<ClaimCharge> claims;
+    friend bool operator==(const Amount&, const Amount&) = default;
   };
   struct Shape {
     std::shared_ptr<const void> held;  // as long as it is, no other has its address
@@ -206,6 +224,12 @@ class QuotaBook {
   bool ReadTree();
   // What the pod is charged without its claims.
   PodAmounts WithoutClaims(const PodInfo& pod) const;
+  // What the pod is charged on a node with these labels, if no other pod uses its claims.
+  Amount AmountOf(const PodInfo& pod, QuotaId quota, const LabelSet* node) const;
+  void JoinClaims(const PodInfo& pod, QuotaId quota, const std::vector<ClaimCharge>& claims,
+                  ClaimUser::Use use);
+  void LeaveClaims(UidRef pod, const std::vector<ClaimCharge>& claims, ClaimUser::Use use);
+  void MovePromise(const Amount& promise, const PodInfo& pod, int sign);
   void Rebuild(std::vector<QuotaSpec> specs);
   void ReadDevices();
   void FollowNodes();
@@ -234,6 +258,7 @@ class QuotaBook {
   absl::flat_hash_map<Symbol, QuotaId> elastic_;              // by namespace
   absl::flat_hash_map<Symbol, QuotaId> elastic_by_name_;
 
+  ClaimCharges claims_{tree_};
   IdentityMap<QuotaCharge, ByUid> charges_;
   std::vector<Charges> by_quota_;
   Sums leaving_;

@@ -104,19 +104,49 @@ void QuotaLedger::AddToTotal(const Quota& quota, const Usage& usage) {
   total_usage_.leaving.Add(Restrict(usage.leaving, quota));
 }
 
+void QuotaLedger::Move(Account& account, Symbol namespace_name, const ResourceVector& amount,
+                       bool leaving, int sign) {
+  const auto move = [&](ResourceVector& sum, const ResourceVector& of) {
+    if (sign > 0) {
+      sum.Add(of);
+    } else {
+      sum.Subtract(of);
+    }
+  };
+  const auto move_usage = [&](Usage& usage, const ResourceVector& of) {
+    move(usage.used, of);
+    if (leaving) move(usage.leaving, of);
+  };
+  move_usage(account.usage, amount);
+  const Quota* const quota = Find(namespace_name);
+  if (quota != nullptr) move_usage(total_usage_, Restrict(amount, *quota));
+}
+
+void QuotaLedger::MoveClaim(Account& account, Symbol namespace_name, const ChargedClaim& claim,
+                            int sign) {
+  if (claim.users == 0) return;
+  Move(account, namespace_name, claim.amount, claim.users == claim.leaving, sign);
+}
+
 void QuotaLedger::Charge(const PodInfo& pod, Symbol node) {
   const bool leaving = pod.deletion_time().has_value();
   const auto [entry, is_new] = charges_.FindOrAdd(pod.identity());
   if (!is_new) return;
-  *entry = {RequestOf(pod), node, leaving};
-  const Usage charge{entry->amount, leaving ? entry->amount : ResourceVector()};
-  Account& account = accounts_[pod.namespace_name()];
+  const Symbol name = pod.namespace_name();
+  const auto no_claim = [](const std::string&) { return false; };
+  *entry = {RequestOf(pod, no_claim), ClaimsOf(pod), node, leaving};
+  Account& account = accounts_[name];
   PodsOnNode& on_node = account.by_node[node];
   ++on_node.pods;
   on_node.leaving += leaving ? 1 : 0;
-  account.usage.used.Add(charge.used);
-  account.usage.leaving.Add(charge.leaving);
-  if (const Quota* quota = Find(pod.namespace_name())) AddToTotal(*quota, charge);
+  Move(account, name, entry->amount, leaving, 1);
+  for (const std::string& claim : entry->claims) {
+    ChargedClaim& charged = charged_claims_[claim];
+    MoveClaim(account, name, charged, -1);
+    if (charged.users++ == 0) charged.amount = AmountOf(pod, claim);
+    charged.leaving += leaving ? 1 : 0;
+    MoveClaim(account, name, charged, 1);
+  }
 }
 
 void QuotaLedger::Release(const PodInfo& pod) {
@@ -124,18 +154,36 @@ void QuotaLedger::Release(const PodInfo& pod) {
   if (found == nullptr) return;
   const Entry entry = std::move(*found);
   charges_.Erase(*pod.identity());
-  const auto account = accounts_.find(pod.namespace_name());
-  account->second.usage.used.Subtract(entry.amount);
-  if (entry.leaving) account->second.usage.leaving.Subtract(entry.amount);
+  const Symbol name = pod.namespace_name();
+  const auto account = accounts_.find(name);
+  Move(account->second, name, entry.amount, entry.leaving, -1);
+  for (const std::string& claim : entry.claims) {
+    const auto charged = charged_claims_.find(claim);
+    MoveClaim(account->second, name, charged->second, -1);
+    --charged->second.users;
+    charged->second.leaving -= entry.leaving ? 1 : 0;
+    MoveClaim(account->second, name, charged->second, 1);
+    if (charged->second.users == 0) charged_claims_.erase(charged);
+  }
   const auto on_node = account->second.by_node.find(entry.node);
   on_node->second.leaving -= entry.leaving ? 1 : 0;
   if (--on_node->second.pods == 0) account->second.by_node.erase(on_node);
   if (account->second.by_node.empty()) accounts_.erase(account);
-  if (const Quota* quota = Find(pod.namespace_name())) {
-    const ResourceVector amount = Restrict(entry.amount, *quota);
-    total_usage_.used.Subtract(amount);
-    if (entry.leaving) total_usage_.leaving.Subtract(amount);
-  }
+}
+
+std::vector<std::string> QuotaLedger::ClaimsOf(const PodInfo& pod) const {
+  std::vector<std::string> claims;
+  if (claims_ == nullptr || pod.spec().resource_claims().empty()) return claims;
+  ForEachClaim(pod, *claims_, [&](const std::string& claim, const api::ResourceClaim* object) {
+    if (object != nullptr) claims.push_back(claim);
+  });
+  return claims;
+}
+
+ResourceVector QuotaLedger::AmountOf(const PodInfo& pod, absl::string_view claim) const {
+  return DevicesClaimedBy(pod, *claims_, QuotaDevices(),
+                          [&](const std::string& one) { return one == claim; })
+      .amounts.resources;
 }
 
 const Quota* QuotaLedger::Find(Symbol namespace_name) const {
@@ -163,10 +211,10 @@ ResourceVector QuotaLedger::WithoutClaims(const PodInfo& pod) const {
   return amounts.resources;
 }
 
-const ResourceVector& QuotaLedger::RequestOf(const PodInfo& pod) const {
+const ResourceVector& QuotaLedger::RequestOf(const PodInfo& pod, CountsClaim counts) const {
   if (claims_ != nullptr && !pod.spec().resource_claims().empty()) {
     with_claims_ = WithoutClaims(pod);
-    with_claims_.Add(DevicesClaimedBy(pod, *claims_).amounts.resources);
+    with_claims_.Add(DevicesClaimedBy(pod, *claims_, QuotaDevices(), counts).amounts.resources);
     return with_claims_;
   }
   const uint64_t counted_by = behind_resources_.has_value() ? behind_resources_->version() : 0;

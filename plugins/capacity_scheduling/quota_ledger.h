@@ -12,6 +12,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "berth/api/identity.h"
 #include "berth/api/identity_map.h"
@@ -118,9 +119,34 @@ class QuotaLedger {
   using ByNode = absl::flat_hash_map<Symbol, PodsOnNode>;
   const ByNode& NodesOf(Symbol namespace_name) const;
   bool IsCharged(UidRef pod) const { return charges_.Contains(pod); }
-  // QuotaRequest() and the devices of claims and behind extended resources; worked out once for
-  // pods of one shape without claims. Valid until the next call.
-  const ResourceVector& RequestOf(const PodInfo& pod) const;
+  // QuotaRequest() and the devices behind extended resources and of claims, as far as these count;
+  // worked out once for pods of one shape without claims. Valid until the next call.
+  const ResourceVector& RequestOf(const PodInfo& pod, CountsClaim counts) const;
+  // With all claims of the pod, whichever others use them.
+  const ResourceVector& RequestOf(const PodInfo& pod) const {
+    return RequestOf(pod, [](const std::string&) { return true; });
+  }
+  // Without claims that charged pods use: what would be charged for it that is not charged yet.
+  const ResourceVector& NewRequestOf(const PodInfo& pod) const {
+    return RequestOf(pod, [this](const std::string& claim) { return FindClaim(claim) == nullptr; });
+  }
+
+  // A claim that charged pods of one namespace use. It is charged once: it goes with the last of
+  // them, and leaves when all of them do.
+  struct ChargedClaim {
+    ResourceVector amount;
+    int users = 0, leaving = 0;
+    int64_t Used(ResourceId id) const { return users > 0 ? amount.Get(id) : 0; }
+    int64_t Leaving(ResourceId id) const { return users == leaving ? Used(id) : 0; }
+  };
+  // "namespace/name"; null if no charged pod uses it.
+  const ChargedClaim* FindClaim(absl::string_view claim) const {
+    const auto found = charged_claims_.find(claim);
+    return found == charged_claims_.end() ? nullptr : &found->second;
+  }
+  // Of the claims of the pod those that are there.
+  std::vector<std::string> ClaimsOf(const PodInfo& pod) const;
+  ResourceVector AmountOf(const PodInfo& pod, absl::string_view claim) const;
 
   // Over all quotas: the sum of what their mins name, and what is used of the resources that the
   // quota in question names.
@@ -133,11 +159,15 @@ class QuotaLedger {
     ByNode by_node;
   };
   struct Entry {
-    ResourceVector amount;
+    ResourceVector amount;  // without claims
+    std::vector<std::string> claims;
     Symbol node;
     bool leaving = false;
   };
   void AddToTotal(const Quota& quota, const Usage& usage);
+  void Move(Account& account, Symbol namespace_name, const ResourceVector& amount, bool leaving,
+            int sign);
+  void MoveClaim(Account& account, Symbol namespace_name, const ChargedClaim& claim, int sign);
   ResourceVector WithoutClaims(const PodInfo& pod) const;
 
   std::optional<uint64_t> version_;  // of the ElasticQuotas that quotas_ was read from
@@ -147,6 +177,7 @@ class QuotaLedger {
   Usage total_usage_;
   absl::flat_hash_map<Symbol, Account> accounts_;
   IdentityMap<Entry, ByUid> charges_;
+  absl::flat_hash_map<std::string, ChargedClaim> charged_claims_;
   struct ShapeRequest {
     std::shared_ptr<const PodShape> shape;  // as long as it is held, no other has its address
     ResourceVector amount;

@@ -15,11 +15,11 @@ LineAmounts QuotaContest::RequestOf(const QueuedPodInfo& head) const {
   const GroupMembers* const group =
       head.group.empty() ? nullptr : handle_.groups().Find(head.group);
   if (group == nullptr) return book_.ChargeOf(*head.pod, nullptr);
-  LineAmounts request;
+  std::vector<const PodInfo*> waiting;
   for (const GroupMember& member : group->members()) {
-    if (member.node_name.empty()) AddAmounts(book_.ChargeOf(*member.pod, nullptr), request);
+    if (member.node_name.empty()) waiting.push_back(member.pod.get());
   }
-  return request;
+  return book_.RequestOfAll(waiting);
 }
 
 void QuotaContest::SetHead(int line, const QueuedPodInfo* head) {

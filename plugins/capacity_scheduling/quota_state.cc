@@ -55,13 +55,46 @@ UsageChanges::SeenPod* UsageChanges::See(const QuotaLedger& ledger, const PodInf
   seen.of_namespace = of_namespace;
   seen.present = charged;
   seen.leaves = pod.deletion_time().has_value();
-  const ResourceVector& amounts = ledger.RequestOf(pod);
+  const auto no_claim = [](const std::string&) { return false; };
+  const ResourceVector& amounts = ledger.RequestOf(pod, no_claim);
   const auto& named = by_namespace_[of_namespace].named;
   seen.amounts.resize(ids_.size());
   for (size_t i = 0; i < ids_.size(); ++i) {
     seen.amounts[i] = named[i] ? amounts.Get(ids_[i]) : 0;
   }
+  for (const std::string& claim : ledger.ClaimsOf(pod)) {
+    seen.claims.push_back(FindOrAddClaim(ledger, pod, claim, of_namespace));
+  }
   return &seen;
+}
+
+int UsageChanges::FindOrAddClaim(const QuotaLedger& ledger, const PodInfo& pod,
+                                 const std::string& claim, int of_namespace) {
+  for (size_t i = 0; i < claims_.size(); ++i) {
+    if (claims_[i].claim == claim) return static_cast<int>(i);
+  }
+  SeenClaim& added = claims_.emplace_back();
+  added.claim = claim;
+  added.of_namespace = of_namespace;
+  if (const QuotaLedger::ChargedClaim* const charged = ledger.FindClaim(claim)) {
+    added.now = *charged;
+  } else {
+    added.now.amount = ledger.AmountOf(pod, claim);
+  }
+  return static_cast<int>(claims_.size()) - 1;
+}
+
+void UsageChanges::Join(const QuotaLedger& ledger, const PodInfo& pod) {
+  if (pod.spec().resource_claims().empty()) return;
+  const int of_namespace = FindOrAdd(ledger, pod.namespace_name());
+  if (of_namespace < 0) return;
+  for (const std::string& claim : ledger.ClaimsOf(pod)) {
+    if (ledger.FindClaim(claim) == nullptr) continue;
+    SeenClaim& joined = claims_[FindOrAddClaim(ledger, pod, claim, of_namespace)];
+    MoveClaim(joined, -1);
+    joined.joining = 1;
+    MoveClaim(joined, 1);
+  }
 }
 
 void UsageChanges::Add(const QuotaLedger& ledger, const PodInfo& pod) {
@@ -79,14 +112,34 @@ void UsageChanges::Remove(const QuotaLedger& ledger, const PodInfo& pod) {
 void UsageChanges::Set(SeenPod& seen, bool present) {
   if (seen.present == present) return;
   seen.present = present;
-  Changes& of_namespace = by_namespace_[seen.of_namespace].changes;
   for (size_t i = 0; i < seen.amounts.size(); ++i) {
     const __int128 amount = present ? __int128{seen.amounts[i]} : -__int128{seen.amounts[i]};
-    of_namespace[i].used += amount;
-    total_[i].used += amount;
-    if (!seen.leaves) continue;
-    of_namespace[i].leaving += amount;
-    total_[i].leaving += amount;
+    ChangeUsage(seen.of_namespace, i, amount, seen.leaves ? amount : 0);
+  }
+  for (const int position : seen.claims) {
+    SeenClaim& claim = claims_[position];
+    MoveClaim(claim, -1);
+    claim.now.users += present ? 1 : -1;
+    if (seen.leaves) claim.now.leaving += present ? 1 : -1;
+    MoveClaim(claim, 1);
+  }
+}
+
+void UsageChanges::ChangeUsage(int of_namespace, size_t resource, __int128 used, __int128 leaving) {
+  for (Changes* const changes : {&by_namespace_[of_namespace].changes, &total_}) {
+    (*changes)[resource].used += used;
+    (*changes)[resource].leaving += leaving;
+  }
+}
+
+void UsageChanges::MoveClaim(const SeenClaim& claim, int sign) {
+  const auto& named = by_namespace_[claim.of_namespace].named;
+  QuotaLedger::ChargedClaim with_joining = claim.now;
+  with_joining.users += claim.joining;
+  for (size_t i = 0; i < ids_.size(); ++i) {
+    if (!named[i]) continue;
+    ChangeUsage(claim.of_namespace, i, __int128{sign} * with_joining.Used(ids_[i]),
+                __int128{sign} * with_joining.Leaving(ids_[i]));
   }
 }
 

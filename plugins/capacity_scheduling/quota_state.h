@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
@@ -34,6 +35,9 @@ class UsageChanges {
   void Add(const QuotaLedger& ledger, const PodInfo& pod);
   void Remove(const QuotaLedger& ledger, const PodInfo& pod);
 
+  // The pod is to use its claims beside those that have them: they stay when these go.
+  void Join(const QuotaLedger& ledger, const PodInfo& pod);
+
   // The difference to the ledger's UsageOf() and total_usage().
   Change Of(Symbol namespace_name, size_t resource) const;
   const Change& OfTotal(size_t resource) const { return total_[resource]; }
@@ -50,8 +54,16 @@ class UsageChanges {
     size_t uid_hash;
     int of_namespace;                         // a position in by_namespace_
     absl::InlinedVector<int64_t, 3> amounts;  // by resource, 0 for what its quota does not name
+    std::vector<int> claims;                  // positions in claims_
     bool present;
     bool leaves;
+  };
+  // A claim of pods that were seen, as the ledger has it but for these.
+  struct SeenClaim {
+    std::string claim;
+    QuotaLedger::ChargedClaim now;
+    int joining = 0;
+    int of_namespace;
   };
 
   // Null if the pod was not seen.
@@ -61,11 +73,16 @@ class UsageChanges {
   // Null if the pod has no quota.
   SeenPod* See(const QuotaLedger& ledger, const PodInfo& pod, bool charged);
   void Set(SeenPod& seen, bool present);
+  int FindOrAddClaim(const QuotaLedger& ledger, const PodInfo& pod, const std::string& claim,
+                     int of_namespace);
+  void ChangeUsage(int of_namespace, size_t resource, __int128 used, __int128 leaving);
+  void MoveClaim(const SeenClaim& claim, int sign);
 
   absl::InlinedVector<ResourceId, 3> ids_;
   // Short lists, of the pods of a node and those nominated to it: a scan is fastest.
   absl::InlinedVector<OfNamespace, 1> by_namespace_;
   std::vector<SeenPod> seen_;
+  std::vector<SeenClaim> claims_;
   Changes total_;
 };
 

@@ -15,8 +15,8 @@ namespace berth {
 namespace {
 
 bool AreEqual(const PodAmounts& a, const PodAmounts& b) {
-  return a.resources == b.resources && a.gpu_milli == b.gpu_milli && a.undecided == b.undecided &&
-         a.undecided_gpu_milli == b.undecided_gpu_milli && a.decided == b.decided;
+  return a.resources == b.resources && a.gpu_milli == b.gpu_milli && a.possible == b.possible &&
+         a.decided == b.decided;
 }
 
 }  // namespace
@@ -42,7 +42,8 @@ QuotaTrial::QuotaTrial(QuotaBook& book, Handle& handle, QuotaId quota,
                                            !book_.IsPromised(*pod->identity()));
     if (!counts) continue;
     if (!is_as_last) {
-      const PodAmounts& amounts = book_.RequestOf(*pod);
+      const PodAmounts& amounts =
+          book_.RequestOf(*pod, [this](const std::string& claim) { return AsksFor(claim); });
       if (asked_.empty() || !AreEqual(asked_.back().each, amounts)) asked_.push_back({amounts});
       last = by_shape && book_.QuotaOf(*pod) == quota ? pod : nullptr;
     }
@@ -51,11 +52,27 @@ QuotaTrial::QuotaTrial(QuotaBook& book, Handle& handle, QuotaId quota,
   taker_.request = AskedOn(nullptr);
   request_ = tree.ChargeOf(asked_.front().each, nullptr);
   constexpr __int128 kMost = std::numeric_limits<int64_t>::max();
-  for (const auto& [where, sum] : book_.leaving()) {
-    for (__int128 rest = sum; rest > 0; rest -= kMost) {
-      Change(where.first, {{where.second, static_cast<int64_t>(std::min(rest, kMost))}}, -1);
+  for (const auto& [where, sum] : book_.Leaving()) {
+    const int sign = sum > 0 ? -1 : 1;
+    for (__int128 rest = sum > 0 ? sum : -sum; rest > 0; rest -= kMost) {
+      Change(where.first, {{where.second, static_cast<int64_t>(std::min(rest, kMost))}}, sign);
     }
   }
+}
+
+// Each claim once. One that a running or nominated pod has is charged for that one.
+bool QuotaTrial::AsksFor(const std::string& claim) {
+  if (StayingUser(claim) != nullptr) {
+    joined_claims_.insert(claim);
+    return false;
+  }
+  return asked_claims_.insert(claim).second;
+}
+
+const ClaimUser* QuotaTrial::StayingUser(absl::string_view claim) const {
+  return book_.claims().FirstUser(claim, [this](const ClaimUser& user) {
+    return !user.leaving && !uids_gone_.contains(user.who->uid());
+  });
 }
 
 QuotaTrial::~QuotaTrial() {
@@ -80,8 +97,36 @@ void QuotaTrial::Change(QuotaId quota, const LineAmounts& amounts, int sign) {
 void QuotaTrial::Move(const VictimUnit& unit, bool gone) {
   for (const std::shared_ptr<const PodInfo>& pod : unit.pods) {
     const QuotaCharge* const charge = book_.FindCharge(*pod->identity());
-    if (charge != nullptr) Change(charge->quota, charge->amounts, gone ? -1 : 1);
+    if (charge == nullptr) continue;
+    Change(charge->quota, charge->amounts, gone ? -1 : 1);
+    std::vector<const ClaimUser*> before;
+    for (const ClaimCharge& of : charge->claims) before.push_back(StayingUser(of.claim));
+    if (gone) {
+      uids_gone_.insert(pod->uid());
+    } else {
+      uids_gone_.erase(pod->uid());
+    }
+    for (size_t i = 0; i < charge->claims.size(); ++i) {
+      MoveClaim(charge->claims[i].claim, before[i]);
+    }
   }
+}
+
+// A claim passes to its next user; without any it is free, unless the preemptors use it.
+void QuotaTrial::MoveClaim(const std::string& claim, const ClaimUser* before) {
+  const ClaimUser* const after = StayingUser(claim);
+  if (before == after) return;
+  const bool is_joined = joined_claims_.contains(claim);
+  const ClaimUser& any = before != nullptr ? *before : *after;
+  const auto change = [&](const ClaimUser* user, int sign) {
+    if (user != nullptr) {
+      Change(user->quota, user->amounts, sign);
+    } else if (is_joined) {
+      Change(taker_.quota, any.amounts, sign);
+    }
+  };
+  change(before, -1);
+  change(after, 1);
 }
 
 bool QuotaTrial::PlaceOn(const LabelSet& node) {
@@ -142,6 +187,7 @@ std::optional<QuotaHolder> QuotaTrial::HolderOf(const VictimUnit& unit) const {
   holder.start_time = absl::InfinitePast();
   holder.creation_time = absl::InfinitePast();
   const absl::Time now = handle_.clock().Now();
+  absl::flat_hash_set<std::string> counted;
   for (size_t i = 0; i < unit.pods.size(); ++i) {
     const PodInfo& pod = *unit.pods[i];
     const QuotaCharge* const charge = book_.FindCharge(*pod.identity());
@@ -149,6 +195,12 @@ std::optional<QuotaHolder> QuotaTrial::HolderOf(const VictimUnit& unit) const {
     holder.priority = i == 0 ? pod.priority() : std::max(holder.priority, pod.priority());
     holder.quota = charge->quota;
     AddAmounts(charge->amounts, holder.amounts);
+    for (const ClaimCharge& of : charge->claims) {
+      // Its users go one by one, and the claim with the last of them.
+      const ClaimUser* const user = StayingUser(of.claim);
+      const bool is_here = user != nullptr && user->quota == charge->quota;
+      if (is_here && counted.insert(of.claim).second) AddAmounts(user->amounts, holder.amounts);
+    }
     holder.creation_time = std::max(holder.creation_time, pod.creation_time());
     holder.start_time = std::max(holder.start_time, pod.start_time().value_or(now));
     holder.preemptible &= charge->preemptible;

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "berth/framework/handle.h"
@@ -66,6 +68,12 @@ class QuotaTrial final : public VictimTrial {
   int64_t Borrowed(absl::Span<const QuotaTaker> takers, QuotaId quota) const;
   // What its own pods are charged.
   LineAmounts OwnOf(QuotaId quota) const;
+  // Whether the claim is to be charged for the preemptor that is asked about.
+  bool AsksFor(const std::string& claim);
+  // After a user of the claim went or came back; `before`: StayingUser() before that.
+  void MoveClaim(const std::string& claim, const ClaimUser* before);
+  // The first user of the claim that neither leaves nor is gone in the plan; null if there is none.
+  const ClaimUser* StayingUser(absl::string_view claim) const;
   // What the pods of a unit hold; absent if one of them is not charged.
   std::optional<QuotaHolder> HolderOf(const VictimUnit& unit) const;
   VictimRank RankOf(const VictimUnit& unit, absl::Time now) const;
@@ -86,7 +94,10 @@ class QuotaTrial final : public VictimTrial {
   LineAmounts request_;       // of the first
   std::vector<Asked> asked_;  // the first preemptor first
   TakingRule rule_;
-  std::vector<Moved> moved_;  // to be undone, in reverse order
+  std::vector<Moved> moved_;                    // to be undone, in reverse order
+  absl::flat_hash_set<std::string> uids_gone_;  // of pods that the plan evicts
+  // Claims of the preemptors: those that they ask for, and those that others have as well.
+  absl::flat_hash_set<std::string> asked_claims_, joined_claims_;
   // The last refusal, in words.
   struct Refused {
     TakingVerdict verdict;

@@ -119,6 +119,11 @@ void QuotaWarnings::TellAll() {
   Problems problems;
   const std::vector<QuotaSpec> specs = ReadQuotas(quotas, problems);
   CheckQuotas(specs, Capacity(specs), problems);
+  std::vector<std::string> classes;
+  for (const Object* object : handle_.objects().List(Kind::kDeviceClass)) {
+    classes.emplace_back(object->name());
+  }
+  CheckClassesOfLines(specs, classes, problems);
   std::map<std::string, std::string> texts;  // by subject
   for (const Problem& problem : problems) {
     std::string& text = texts[problem.subject];

@@ -176,7 +176,7 @@ RefusedByShare::Figures::Figures(const QuotaBook& book) : tree_(book.tree()), sh
       }
     }
   };
-  add(book.leaving());
+  add(book.Leaving());
   add(book.Promised());
 }
 

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "berth/api/resources.h"
 #include "berth/api/scheduling_x_k8s_io.pb.h"
 #include "plugins/coscheduling/min_resources.h"
 
@@ -75,9 +77,28 @@ Status Coscheduling::PreFilter(CycleState&, const PodInfo& pod, const NodeTable&
         "pre-filter pod ", pod.name(), " cannot proceed due to gated pods in the same PodGroup"));
   }
   if (!group.definition->has_min_resources) return Status::Success();
-  const std::string gap = MinResourcesGap(*FindPodGroup(group.name), group.members, nodes);
+  const std::string gap = ResourceGap(*FindPodGroup(group.name), group.members, nodes);
   if (gap.empty()) return Status::Success();
   return Status::UnschedulableAndUnresolvable(absl::StrCat("resource gap: ", gap));
+}
+
+std::string Coscheduling::ResourceGap(const api::PodGroup& pod_group, const GroupMembers* members,
+                                      const NodeTable& nodes) const {
+  const ObjectStore& objects = handle_.objects();
+  const auto list_classes = [&] { return objects.List(Kind::kDeviceClass); };
+  if (classes_->IsEnabledFor(handle_.profile_name())) {
+    classes_->Update(objects.version(Kind::kDeviceClass), list_classes);
+    classes_->RefreshCount();
+    return MinResourcesGap(pod_group, members, nodes, classes_.get());
+  }
+  std::string gap = MinResourcesGap(pod_group, members, nodes);
+  if (gap.empty()) return gap;
+  for (const auto& [name, amount] : pod_group.spec().min_resources()) {
+    if (!IsDeviceResourceName(name) || !absl::StrContains(gap, absl::StrCat(name, ":"))) continue;
+    const std::string devices = WhatDevicesWouldDo(ResourceIdOf(name), list_classes);
+    if (!devices.empty()) absl::StrAppend(&gap, "; of ", name, ": ", devices);
+  }
+  return gap;
 }
 
 Status Coscheduling::PostFilter(CycleState&, const PodInfo& pod, const NodeStatuses&,
@@ -122,6 +143,11 @@ std::vector<ClusterEventWithHint> Coscheduling::EventsToRegister() const {
        waits_for_room});
   events.push_back(
       {{EventResource::Node(), action::kAdd | action::kUpdateNodeAllocatable, ""}, waits_for_room});
+  if (classes_->IsEnabledFor(handle_.profile_name())) {
+    for (const Kind kind : {Kind::kDeviceClass, Kind::kResourceSlice, Kind::kResourceClaim}) {
+      events.push_back({{EventResource::Of(kind), action::kAll, ""}, waits_for_room});
+    }
+  }
   // No pod is moved against a budget, or before it is bound.
   if (args_.most_moves > 0) {
     events.push_back(

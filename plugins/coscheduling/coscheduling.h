@@ -10,6 +10,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "berth/devices/extended_resource_classes.h"
 #include "berth/extensions/group.h"
 #include "berth/extensions/moves_pods.h"
 #include "berth/extensions/post_filter_bound.h"
@@ -76,14 +77,19 @@ class Coscheduling final : public Plugin,
   Coscheduling(const CoschedulingArgs& args, Handle& handle)
       : GroupApis(kName, handle, EveryApi(handle), DefaultsOf(args)),
         args_(args),
-        handle_(handle) {}
+        handle_(handle),
+        classes_(handle.Shared<ExtendedResourceClasses>()) {}
 
   static Defaults DefaultsOf(const CoschedulingArgs& args);
 
   const api::PodGroup* FindPodGroup(absl::string_view name) const;
+  // What the nodes lack of the minResources of the group; "" if nothing.
+  std::string ResourceGap(const api::PodGroup& pod_group, const GroupMembers* members,
+                          const NodeTable& nodes) const;
 
   const CoschedulingArgs args_;
   Handle& handle_;
+  const std::shared_ptr<ExtendedResourceClasses> classes_;
 };
 
 }  // namespace berth

@@ -2,18 +2,24 @@
 // Implementation of min_resources.h.
 #include "plugins/coscheduling/min_resources.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "berth/api/amounts.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/quantity.h"
+#include "berth/api/resource_v1.pb.h"
 #include "berth/api/resources.h"
 #include "berth/api/scheduling_x_k8s_io.pb.h"
+#include "berth/devices/extended_resource_classes.h"
 
 namespace berth {
 namespace {
@@ -89,19 +95,25 @@ bool Counts(const NodeInfo& node, const std::string& resource) {
 }
 
 // What the node has left of it for a group whose pods take `own`; in thousandths of "cpu".
-int64_t LeftOf(const NodeInfo& node, const std::string& resource, const OwnUse& own) {
+// `device_class`: of the devices that stand for it, or null.
+int64_t LeftOf(const NodeInfo& node, const std::string& resource, const OwnUse& own,
+               const ExtendedResourceClasses* classes, const api::DeviceClass* device_class) {
   if (resource == kPodsResource) {
     return node.allowed_pods() - (static_cast<int64_t>(node.pods().size()) - own.pods);
   }
-  if (!Counts(node, resource)) return 0;
   const ResourceId id = ResourceIdOf(resource);
+  if (device_class != nullptr && node.allocatable().Get(id) <= 0) {
+    const DevicesOfClass devices = classes->Count(*device_class, node);
+    return devices.all - devices.taken + own.requests.Get(id);
+  }
+  if (!Counts(node, resource)) return 0;
   return node.allocatable().Get(id) - (node.requested().Get(id) - own.requests.Get(id));
 }
 
 }  // namespace
 
 std::string MinResourcesGap(const api::PodGroup& pod_group, const GroupMembers* members,
-                            const NodeTable& nodes) {
+                            const NodeTable& nodes, const ExtendedResourceClasses* classes) {
   std::map<std::string, Need> needs;
   for (const auto& [name, message] : pod_group.spec().min_resources()) {
     const absl::StatusOr<Quantity> quantity = Quantity::Parse(message.string());
@@ -110,6 +122,16 @@ std::string MinResourcesGap(const api::PodGroup& pod_group, const GroupMembers* 
   needs.insert_or_assign(std::string(kPodsResource),
                          Need{pod_group.spec().min_member(), 0, Quantity::Format::kDecimalSI});
 
+  struct Backing {
+    std::shared_ptr<const api::DeviceClass> device_class;
+    int64_t needed = 0, left = 0;  // of all nodes, also where they list the resource
+  };
+  std::map<std::string, Backing> backed;
+  for (const auto& [name, need] : needs) {
+    if (classes == nullptr) break;
+    auto device_class = classes->ClassOf(ResourceIdOf(name));
+    if (device_class != nullptr) backed[name] = {std::move(device_class), need.value, 0};
+  }
   const OwnUses own_uses = SumByNode(members);
   for (NodeRow row = 0; row < nodes.size() && !needs.empty(); ++row) {
     const NodeInfo& node = nodes.node(row);
@@ -117,17 +139,33 @@ std::string MinResourcesGap(const api::PodGroup& pod_group, const GroupMembers* 
     const OwnUse own = found == own_uses.end() ? OwnUse() : found->second;
     for (auto it = needs.begin(); it != needs.end();) {
       auto& [name, need] = *it;
-      need.Subtract(LeftOf(node, name, own), name == "cpu" ? kMilli : 0);
+      const auto backing = backed.find(name);
+      const auto* const device_class =
+          backing == backed.end() ? nullptr : backing->second.device_class.get();
+      const int64_t left = LeftOf(node, name, own, classes, device_class);
+      if (device_class != nullptr) {
+        backing->second.left = SaturatingAdd(backing->second.left, left);
+      }
+      need.Subtract(left, name == "cpu" ? kMilli : 0);
       it = need.value <= 0 ? needs.erase(it) : std::next(it);
     }
   }
   if (needs.empty()) return "";
-  return absl::StrCat("map[",
-                      absl::StrJoin(needs, " ",
-                                    [](std::string* out, const auto& need) {
-                                      absl::StrAppend(out, need.first, ":", need.second.ToString());
-                                    }),
-                      "]");
+  std::string gap =
+      absl::StrCat("map[",
+                   absl::StrJoin(needs, " ",
+                                 [](std::string* out, const auto& need) {
+                                   absl::StrAppend(out, need.first, ":", need.second.ToString());
+                                 }),
+                   "]");
+  for (const auto& [name, backing] : backed) {
+    if (!needs.contains(name)) continue;
+    absl::StrAppend(&gap, "; minResources asks for ", backing.needed, " ", name, ", and ",
+                    std::max<int64_t>(0, backing.left),
+                    " are free, counting devices of DeviceClass ",
+                    backing.device_class->metadata().name());
+  }
+  return gap;
 }
 
 }  // namespace berth

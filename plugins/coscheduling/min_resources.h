@@ -12,11 +12,16 @@
 
 namespace berth {
 
+class ExtendedResourceClasses;
+
 // What of the group's minResources (and of minMember pods) the nodes lack when the group's own
 // pods are left out; "" if nothing. An upper bound: it sums over nodes and knows no fragments.
-// scheduler-plugins pkg/coscheduling/core CheckClusterResource, its text included.
+// scheduler-plugins pkg/coscheduling/core CheckClusterResource, its text included. With `classes`,
+// of a resource that a node does not list the devices count that stand for it there and that no
+// claim has (DRAExtendedResource); the text then says of which class, and how many there are.
 std::string MinResourcesGap(const api::PodGroup& pod_group, const GroupMembers* members,
-                            const NodeTable& nodes);
+                            const NodeTable& nodes,
+                            const ExtendedResourceClasses* classes = nullptr);
 
 }  // namespace berth
 

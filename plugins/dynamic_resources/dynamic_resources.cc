@@ -78,7 +78,8 @@ DynamicResources::DynamicResources(Handle& handle, const DynamicResourcesArgs& a
                                      return devices->Holds(device) ||
                                             devices->Consumed(device).has_value();
                                    });
-      });
+      },
+      [devices = devices_, &handle] { devices->Update(handle.objects()); });
 }
 
 std::string DynamicResources::GroupOf(const PodInfo& pod) const {

@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "berth/devices/extended_resource_classes.h"
 #include "berth/quota/quota_spec.h"
 #include "berth/quota/quota_tree.h"
 
@@ -121,7 +123,40 @@ void CheckAmounts(const QuotaTree& tree, const QuotaAmounts& capacity, Problems&
   }
 }
 
+// Of which class the line counts devices; empty if of none.
+absl::string_view ClassOf(const QuotaLine& line) {
+  if (line.counts != QuotaLine::Counts::kResource) return "";
+  absl::string_view name = ResourceName(line.resource);
+  return absl::ConsumeSuffix(&name, kDevicesOfClass) ||
+                 absl::ConsumePrefix(&name, kDeviceClassResourcePrefix)
+             ? name
+             : "";
+}
+
 }  // namespace
+
+void CheckClassesOfLines(absl::Span<const QuotaSpec> specs, absl::Span<const std::string> classes,
+                         Problems& problems) {
+  if (classes.empty()) return;
+  const std::set<absl::string_view> known(classes.begin(), classes.end());
+  for (const QuotaSpec& spec : specs) {
+    const std::pair<absl::string_view, const QuotaAmounts*> fields[] = {
+        {"spec.min", &spec.min},
+        {"spec.max", &spec.max},
+        {"spec.borrowingLimit", &spec.borrowing_limit},
+        {"spec.lendingLimit", &spec.lending_limit},
+        {"spec.weights", &spec.weights}};
+    for (const auto& [field, amounts] : fields) {
+      for (const auto& [line, amount] : amounts->entries()) {
+        const absl::string_view name = ClassOf(line);
+        if (name.empty() || known.contains(name)) continue;
+        problems.AddWarning(spec.where, spec.subject(),
+                            absl::StrCat(field, "[", line.ToString(), "]: there is no DeviceClass ",
+                                         name, ", so it counts nothing"));
+      }
+    }
+  }
+}
 
 void CheckQuotas(absl::Span<const QuotaSpec> specs, const QuotaAmounts& capacity,
                  Problems& problems) {

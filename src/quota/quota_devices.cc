@@ -3,6 +3,7 @@
 #include "berth/quota/quota_devices.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -106,8 +107,16 @@ void QuotaDevices::Read(absl::Span<const Object* const> slices, absl::Span<const
   attribute_lines_.clear();
   nodes_.clear();
   devices_.clear();
+  all_devices_.clear();
+  selected_.clear();
   absl::c_copy_if(lines, std::back_inserter(attribute_lines_),
                   [](const QuotaLine& line) { return !line.attribute().empty(); });
+  if (!attribute_lines_.empty()) {
+    if (selectors_ == nullptr) selectors_ = std::make_shared<DeviceSelectors>();
+    std::vector<DeviceSelectors::SlicePtr> kept;
+    for (const Object* const slice : slices) kept.push_back(slice->Share<api::ResourceSlice>());
+    selectors_->Keep(kept);
+  }
   std::map<PoolKey, int64_t> newest;
   for (const Object* const object : slices) {
     const api::ResourceSliceSpec& slice = object->As<api::ResourceSlice>().spec();
@@ -125,19 +134,105 @@ void QuotaDevices::Read(absl::Span<const Object* const> slices, absl::Span<const
     on_node.gpu_milli_of_line.resize(attribute_lines_.size());
     Gpus all;
     std::vector<Gpus> of_line(attribute_lines_.size());
-    for (const api::SliceDevice& device : slice.devices()) {
+    for (int position = 0; position < slice.devices_size(); ++position) {
+      const api::SliceDevice& device = slice.devices(position);
       if (are_gpus) all.Add(device);
+      if (!attribute_lines_.empty()) {
+        all_devices_.push_back(
+            {object->Share<api::ResourceSlice>(), position, Symbol::Intern(slice.node_name()), {}});
+      }
       for (size_t i = 0; i < attribute_lines_.size(); ++i) {
         const QuotaLine& line = attribute_lines_[i];
         if (ValueOf(device, slice.driver(), line.attribute()) != line.value.view()) continue;
         devices_[DeviceId::Of(slice.driver(), slice.pool().name(), device.name())].push_back(
             static_cast<int>(i));
+        all_devices_.back().lines.push_back(static_cast<int>(i));
         if (!absl::c_linear_search(on_node.marks, line.mark)) on_node.marks.push_back(line.mark);
         if (are_gpus) of_line[i].Add(device);
       }
     }
     on_node.gpu_milli += all.milli();
     for (size_t i = 0; i < of_line.size(); ++i) on_node.gpu_milli_of_line[i] += of_line[i].milli();
+  }
+}
+
+const std::vector<QuotaDevices::Selected>& QuotaDevices::SelectedBy(
+    const std::vector<std::string>& expressions) const {
+  const auto [known, is_new] = selected_.try_emplace(expressions, attribute_lines_.size());
+  if (!is_new) return known->second;
+  std::map<std::pair<int, Symbol>, int64_t> on_nodes;
+  for (const Listed& listed : all_devices_) {
+    if (!selectors_->AllMatch(listed.slice, listed.device, expressions)) continue;
+    for (int line = 0; line < static_cast<int>(attribute_lines_.size()); ++line) {
+      Selected& selected = known->second[line];
+      if (absl::c_linear_search(listed.lines, line)) {
+        selected.most = std::max(selected.most, ++on_nodes[{line, listed.node}]);
+      } else {
+        selected.has_others = true;
+      }
+    }
+  }
+  return known->second;
+}
+
+void QuotaDevices::AddSelected(const api::DeviceClass& device_class,
+                               std::vector<std::string> expressions, const Wanted& wanted,
+                               PodAmounts& amounts) const {
+  if (attribute_lines_.empty()) return;
+  for (const api::DeviceSelector& selector : device_class.spec().selectors()) {
+    expressions.push_back(selector.cel().expression());
+  }
+  const std::vector<Selected>& of_lines = SelectedBy(expressions);
+  for (size_t i = 0; i < attribute_lines_.size(); ++i) {
+    const QuotaLine& line = attribute_lines_[i];
+    const Selected& selected = of_lines[i];
+    if (selected.most == 0) continue;
+    const bool of_gpus = line.counts == QuotaLine::Counts::kGpu;
+    if (!of_gpus && ResourceName(line.resource) !=
+                        absl::StrCat(device_class.metadata().name(), kDevicesOfClass)) {
+      continue;
+    }
+    const auto in_units = [&](int64_t count) {
+      return of_gpus ? MilliOf(wanted.gpu_milli, count) : count;
+    };
+    if (selected.has_others || wanted.all) {
+      amounts.AddPossible(line, in_units(std::min(wanted.count, selected.most)));
+    } else {
+      amounts.AddDecided(line, in_units(wanted.count));
+    }
+  }
+}
+
+// Of a list, on each line: what every alternative takes, and what the one takes that may take the
+// most.
+void QuotaDevices::AddSelected(const api::DeviceRequest& request, FindClass find_class,
+                               PodAmounts& amounts) const {
+  if (attribute_lines_.empty() || request.exactly().admin_access()) return;
+  std::vector<PodAmounts> alternatives;
+  const auto consider = [&](const auto& wanted) {
+    const api::DeviceClass* const device_class = find_class(wanted.device_class_name());
+    if (device_class == nullptr) return;  // it gets none
+    std::vector<std::string> expressions;
+    for (const api::DeviceSelector& selector : wanted.selectors()) {
+      expressions.push_back(selector.cel().expression());
+    }
+    AddSelected(*device_class, std::move(expressions),
+                {.count = CountOf(wanted),
+                 .all = wanted.allocation_mode() == "All",
+                 .gpu_milli = GpuMilliOf(*device_class)},
+                alternatives.emplace_back());
+  };
+  if (request.first_available().empty()) consider(request.exactly());
+  for (const api::DeviceSubRequest& sub : request.first_available()) consider(sub);
+  if (alternatives.empty()) return;
+  for (const QuotaLine& line : attribute_lines_) {
+    int64_t least = std::numeric_limits<int64_t>::max(), most = 0;
+    for (const PodAmounts& one : alternatives) {
+      least = std::min(least, one.DecidedOf(line));
+      most = std::max(most, SaturatingAdd(one.DecidedOf(line), one.PossibleOf(line)));
+    }
+    if (least > 0) amounts.AddDecided(line, least);
+    amounts.AddPossible(line, most - least);
   }
 }
 
@@ -171,13 +266,12 @@ void QuotaDevices::AddBehind(ResourceId resource, const api::DeviceClass& device
   ResourceVector devices;
   devices.Set(ResourceIdOf(absl::StrCat(device_class.metadata().name(), kDevicesOfClass)), count);
   amounts.resources.Add(devices);
-  amounts.undecided.Add(devices);
-  ResourceVector by_name;
-  by_name.Set(resource, count);
-  const int64_t counted = GpuMilliOf(by_name);
-  const int64_t gpus = counted > 0 ? counted : MilliOf(GpuMilliOf(device_class), count);
-  amounts.undecided_gpu_milli = SaturatingAdd(amounts.undecided_gpu_milli, gpus);
-  if (counted == 0) amounts.gpu_milli = SaturatingAdd(amounts.gpu_milli, gpus);
+  ResourceVector one_by_name;
+  one_by_name.Set(resource, 1);
+  const int64_t by_name = GpuMilliOf(one_by_name);
+  const int64_t each = by_name > 0 ? by_name : GpuMilliOf(device_class);
+  AddSelected(device_class, {}, {.count = count, .all = false, .gpu_milli = each}, amounts);
+  if (by_name == 0) amounts.gpu_milli = SaturatingAdd(amounts.gpu_milli, MilliOf(each, count));
 }
 
 void QuotaDevices::AddClaim(const api::ResourceClaim& claim, FindClass find_class,
@@ -191,12 +285,13 @@ void QuotaDevices::AddClaim(const api::ResourceClaim& claim, FindClass find_clas
     ResourceVector more;
     more.Set(ResourceIdOf(absl::StrCat(name, kDevicesOfClass)), count);
     amounts.resources.Add(more);
-    if (!is_decided) amounts.undecided.Add(more);
   }
   if (!is_decided) {
-    const int64_t gpus = CountRequested(claim.spec(), gpu_milli_of);
-    amounts.undecided_gpu_milli = SaturatingAdd(amounts.undecided_gpu_milli, gpus);
-    amounts.gpu_milli = SaturatingAdd(amounts.gpu_milli, gpus);
+    amounts.gpu_milli =
+        SaturatingAdd(amounts.gpu_milli, CountRequested(claim.spec(), gpu_milli_of));
+    for (const api::DeviceRequest& request : claim.spec().devices().requests()) {
+      AddSelected(request, find_class, amounts);
+    }
     return;
   }
   const auto all = [](const DeviceId&) { return true; };

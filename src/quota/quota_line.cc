@@ -78,6 +78,23 @@ int64_t GpuMilliOfPod(const PodInfo& pod, const ResourceVector& resources) {
   return std::max(milli, static_cast<int64_t>(std::ceil(in_parts)));
 }
 
+void AddTo(const QuotaLine& line, int64_t amount, PodAmounts::OfLines& sums) {
+  for (auto& [of, sum] : sums) {
+    if (of == line) {
+      sum = SaturatingAdd(sum, amount);
+      return;
+    }
+  }
+  sums.emplace_back(line, amount);
+}
+
+int64_t AmountIn(const PodAmounts::OfLines& sums, const QuotaLine& line) {
+  for (const auto& [of, amount] : sums) {
+    if (of == line) return amount;
+  }
+  return 0;
+}
+
 }  // namespace
 
 std::optional<QuotaLine> QuotaLine::Parse(absl::string_view text) {
@@ -172,39 +189,29 @@ Quantity QuotaLine::QuantityOf(int64_t amount) const {
 void PodAmounts::Add(const PodAmounts& other) {
   resources.Add(other.resources);
   gpu_milli = SaturatingAdd(gpu_milli, other.gpu_milli);
-  undecided.Add(other.undecided);
-  undecided_gpu_milli = SaturatingAdd(undecided_gpu_milli, other.undecided_gpu_milli);
+  pods = SaturatingAdd(pods, other.pods);
+  for (const auto& [line, amount] : other.possible) AddPossible(line, amount);
   for (const auto& [line, amount] : other.decided) AddDecided(line, amount);
 }
 
-void PodAmounts::AddDecided(const QuotaLine& line, int64_t amount) {
-  for (auto& [of, sum] : decided) {
-    if (of == line) {
-      sum = SaturatingAdd(sum, amount);
-      return;
-    }
-  }
-  decided.emplace_back(line, amount);
+void PodAmounts::AddDecided(const QuotaLine& line, int64_t amount) { AddTo(line, amount, decided); }
+
+void PodAmounts::AddPossible(const QuotaLine& line, int64_t amount) {
+  if (amount > 0) AddTo(line, amount, possible);
 }
 
-int64_t PodAmounts::DecidedOf(const QuotaLine& line) const {
-  for (const auto& [of, amount] : decided) {
-    if (of == line) return amount;
-  }
-  return 0;
-}
+int64_t PodAmounts::DecidedOf(const QuotaLine& line) const { return AmountIn(decided, line); }
+int64_t PodAmounts::PossibleOf(const QuotaLine& line) const { return AmountIn(possible, line); }
 
 int64_t PodAmounts::Of(const QuotaLine& line) const {
   if (!line.mark.empty()) {
-    return SaturatingAdd(DecidedOf(line), line.counts == QuotaLine::Counts::kGpu
-                                              ? undecided_gpu_milli
-                                              : undecided.Get(line.resource));
+    return SaturatingAdd(DecidedOf(line), PossibleOf(line));
   }
   switch (line.counts) {
     case QuotaLine::Counts::kGpu:
       return gpu_milli;
     case QuotaLine::Counts::kPods:
-      return 1;
+      return pods;
     case QuotaLine::Counts::kResource:
       break;
   }

@@ -95,6 +95,11 @@ Problems CheckQuotasOf(const Manifests& manifests) {
   QuotaAmounts capacity;
   if (manifests.problems.ok()) capacity = CapacityOf(manifests.objects, QuotaTree(specs).lines());
   CheckQuotas(specs, capacity, problems);
+  std::vector<std::string> classes;
+  for (const Object& object : manifests.objects) {
+    if (object.kind() == Kind::kDeviceClass) classes.emplace_back(object.name());
+  }
+  CheckClassesOfLines(specs, classes, problems);
   for (Problem problem : problems) {
     problem.where = PlaceOf(problem, manifests);
     placed.Add(std::move(problem));

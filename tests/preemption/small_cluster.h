@@ -73,6 +73,11 @@ class SmallCluster final : public Handle, private ResourceNeedSource {
       for (const PodPtr& pod : node.pods()) observer.OnPodAssigned(*pod, node);
     }
   }
+  // As after a restart: the others see nothing any more.
+  void ObserveOnly(AssignmentObserver& observer) {
+    observers_.clear();
+    Observe(observer);
+  }
   // Which pods are in groups; outlives this.
   void SetGroups(const Groups& groups) { groups_ = &groups; }
   void Extend(PreFilterExtensions& extensions) { extensions_.push_back(&extensions); }

@@ -155,5 +155,64 @@ TEST(QuotaDevicesTest, AClaimIsChargedByTheNodeUntilItHasDevices) {
   EXPECT_EQ(charge(status, true), "2000 gpu, 1000 Hopper, 2 big");
 }
 
+// What selectors match of no other sort is taken; of several sorts it may be, and no more than one
+// node has.
+TEST(QuotaDevicesTest, AClaimMayTakeWhatItsSelectorsMatch) {
+  const Slices slices(
+      {SliceOf("n0", 1,
+               "{name: a, attributes: {architecture: {string: Hopper}, size: {int: 2}}}, {name: b, "
+               "attributes: {architecture: {string: Hopper}, size: {int: 1}}}"),
+       SliceOf("n1", 1,
+               "{name: a, attributes: {architecture: {string: Hopper}, size: {int: 1}}}, {name: b, "
+               "attributes: {architecture: {string: Ampere}, size: {int: 4}}}")});
+  const std::vector<Object> classes =
+      ObjectsFromYaml(R"({apiVersion: resource.k8s.io/v1, kind: DeviceClass,
+ metadata: {name: gpu.nvidia.com}, spec: {}}
+---
+{apiVersion: resource.k8s.io/v1, kind: DeviceClass,
+ metadata: {name: small, annotations: {scheduling.berth.dev/gpu-milli: '500'}},
+ spec: {selectors: [{cel: {expression: 'device.attributes["gpu.nvidia.com"].size == 1'}}]}}
+)");
+  const auto find_class = [&](absl::string_view name) -> const api::DeviceClass* {
+    for (const Object& one : classes) {
+      if (one.name() == name) return &one.As<api::DeviceClass>();
+    }
+    return nullptr;
+  };
+  const auto possible = [&](const std::string& request) {
+    const Object claim = ObjectsFromYaml(absl::StrCat(
+        "{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: c, namespace: d}, "
+        "spec: {devices: {requests: [{name: r, ",
+        request, "}]}}}"))[0];
+    PodAmounts amounts;
+    slices.devices.AddClaim(claim.As<api::ResourceClaim>(), find_class, amounts);
+    return absl::StrCat(amounts.DecidedOf(kHopper), " of ",
+                        amounts.DecidedOf(kHopper) + amounts.PossibleOf(kHopper), " Hopper, ",
+                        amounts.DecidedOf(kBig), " of ",
+                        amounts.DecidedOf(kBig) + amounts.PossibleOf(kBig), " big");
+  };
+  const std::string gpus = "exactly: {deviceClassName: gpu.nvidia.com, count: ";
+  EXPECT_EQ(possible(gpus + "1}"), "0 of 1000 Hopper, 0 of 1 big");
+  EXPECT_EQ(possible(gpus + "4}"), "0 of 2000 Hopper, 0 of 1 big");
+  const auto selecting = [](const std::string& expression) {
+    return absl::StrCat("selectors: [{cel: {expression: '", expression, "'}}]");
+  };
+  const std::string ampere =
+      selecting("device.attributes[\"gpu.nvidia.com\"].architecture == \"Ampere\"");
+  EXPECT_EQ(possible(gpus + "1, " + ampere + "}"), "0 of 0 Hopper, 0 of 0 big");
+  const std::string small = selecting("device.attributes[\"gpu.nvidia.com\"].size == 1");
+  EXPECT_EQ(possible(gpus + "2, " + small + "}"), "2000 of 2000 Hopper, 0 of 0 big");
+  EXPECT_EQ(possible("exactly: {deviceClassName: small, count: 2}"),
+            "1000 of 1000 Hopper, 0 of 0 big");
+  EXPECT_EQ(possible("exactly: {deviceClassName: nosuch}"), "0 of 0 Hopper, 0 of 0 big");
+  EXPECT_EQ(possible("exactly: {deviceClassName: small, allocationMode: All}"),
+            "0 of 500 Hopper, 0 of 0 big");
+  // What does not compile, or fails, gets nothing.
+  EXPECT_EQ(possible(gpus + "1, " + selecting("nonsense") + "}"), "0 of 0 Hopper, 0 of 0 big");
+  EXPECT_EQ(possible("firstAvailable: [{name: one, deviceClassName: gpu.nvidia.com, " + ampere +
+                     "}, {name: two, deviceClassName: small}]"),
+            "0 of 500 Hopper, 0 of 0 big");
+}
+
 }  // namespace
 }  // namespace berth::testing

@@ -52,7 +52,16 @@ class ExtendedResourceClasses {
   // How many devices of a class a node has, and how many of them claims have or are about to have:
   // from the same factory. Any thread asks, while nothing changes.
   using CountDevices = std::function<DevicesOfClass(const api::DeviceClass&, const NodeInfo&)>;
-  void SetCount(CountDevices count) { count_ = std::move(count); }
+  // `refresh` brings what is counted up to date.
+  void SetCount(CountDevices count, std::function<void()> refresh) {
+    count_ = std::move(count);
+    refresh_ = std::move(refresh);
+  }
+  // For a plugin that counts before the one that gets pods their devices has run in a cycle.
+  // Scheduling thread.
+  void RefreshCount() const {
+    if (refresh_ != nullptr) refresh_();
+  }
   DevicesOfClass Count(const api::DeviceClass& device_class, const NodeInfo& node) const {
     return count_ == nullptr ? DevicesOfClass() : count_(device_class, node);
   }
@@ -68,6 +77,7 @@ class ExtendedResourceClasses {
  private:
   absl::flat_hash_set<std::string> profiles_;
   CountDevices count_;
+  std::function<void()> refresh_;
   std::optional<uint64_t> version_;
   absl::flat_hash_map<ResourceId, std::shared_ptr<const api::DeviceClass>> classes_;
 };

@@ -5,6 +5,9 @@
 #define BERTH_QUOTA_QUOTA_DEVICES_H_
 
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -16,12 +19,14 @@
 #include "berth/api/object.h"
 #include "berth/api/symbol.h"
 #include "berth/devices/device_id.h"
+#include "berth/devices/device_selectors.h"
 #include "berth/quota/quota_line.h"
 
 namespace berth {
 
 namespace api {
 class DeviceClass;
+class DeviceRequest;
 class ResourceClaim;
 }  // namespace api
 
@@ -50,11 +55,15 @@ class QuotaDevices {
   void AddGpus(Symbol node, PodAmounts& allocatable) const;
 
   // Adds `count` devices of the class that stand for an extended resource, of which it is not known
-  // yet which they are. What counts whole GPUs by its name is in `amounts` as such.
+  // yet which they are: by attribute those that the selectors of the class match. What counts whole
+  // GPUs by its name is in `amounts` as such.
   void AddBehind(ResourceId resource, const api::DeviceClass& device_class, int64_t count,
                  PodAmounts& amounts) const;
 
-  // Adds what the claim asks for, or has. `find_class`: null if there is no class of that name.
+  // Adds what the claim asks for, or has. By attribute a claim without devices has what a request
+  // asks for if its selectors and those of its class match devices with the attribute alone. If
+  // they match others as well, so much is possible, at most what one node has of them; of those
+  // that are for no node alone, all together. `find_class`: null if there is no class of that name.
   using FindClass = absl::FunctionRef<const api::DeviceClass*(absl::string_view name)>;
   void AddClaim(const api::ResourceClaim& claim, FindClass find_class, PodAmounts& amounts) const;
 
@@ -64,8 +73,38 @@ class QuotaDevices {
     int64_t gpu_milli = 0;
     std::vector<int64_t> gpu_milli_of_line;  // by attribute line
   };
+  // What selectors match of the devices with the attribute of a line.
+  struct Selected {
+    int64_t most = 0;         // on one node
+    bool has_others = false;  // they match devices without it, too
+  };
+  // By line.
+  const std::vector<Selected>& SelectedBy(const std::vector<std::string>& expressions) const;
+  // Devices that are asked for.
+  struct Wanted {
+    int64_t count;
+    bool all;           // or all that match, if that is less
+    int64_t gpu_milli;  // each
+  };
+  // Adds what is taken, or may be, of lines with an attribute by devices of the class that the
+  // expressions select.
+  void AddSelected(const api::DeviceClass& device_class, std::vector<std::string> expressions,
+                   const Wanted& wanted, PodAmounts& amounts) const;
+  void AddSelected(const api::DeviceRequest& request, FindClass find_class,
+                   PodAmounts& amounts) const;
+
   std::vector<QuotaLine> attribute_lines_;
   absl::flat_hash_map<Symbol, OnNode> nodes_;
+  // If there are lines with an attribute.
+  struct Listed {
+    DeviceSelectors::SlicePtr slice;
+    int device;              // in the slice
+    Symbol node;             // empty: for several
+    std::vector<int> lines;  // whose attribute it has
+  };
+  std::vector<Listed> all_devices_;
+  std::shared_ptr<DeviceSelectors> selectors_;
+  mutable std::map<std::vector<std::string>, std::vector<Selected>> selected_;  // by expressions
   // Devices of some attribute line, and of which.
   absl::flat_hash_map<DeviceId, std::vector<int>> devices_;
   mutable LabelSet labels_;

@@ -74,15 +74,19 @@ struct PodAmounts {
   // capacity_scheduling.go computePodResourceRequest: neither sidecars nor pod-level resources.
   ResourceVector resources;
   int64_t gpu_milli = 0;  // whole GPUs of any vendor and parts, in thousandths
-  // What of these claims are to get yet: it may have the attribute of a line or not.
-  ResourceVector undecided;
-  int64_t undecided_gpu_milli = 0;
-  // By line with an attribute, what claims have of it. Wherever the pod runs.
-  std::vector<std::pair<QuotaLine, int64_t>> decided;
-  // Stops at the ends of int64.
+  int64_t pods = 1;       // 0: these are amounts beside those of a pod
+  // By line with an attribute, what claims that have no devices may get of it: on nodes that have
+  // any.
+  using OfLines = std::vector<std::pair<QuotaLine, int64_t>>;
+  OfLines possible;
+  // What claims have of it. Wherever the pod runs.
+  OfLines decided;
+  // Adds up; stops at the ends of int64.
   void Add(const PodAmounts& other);
   void AddDecided(const QuotaLine& line, int64_t amount);
+  void AddPossible(const QuotaLine& line, int64_t amount);
   int64_t DecidedOf(const QuotaLine& line) const;
+  int64_t PossibleOf(const QuotaLine& line) const;
 
   // In the unit of `line`, on a node that it covers.
   int64_t Of(const QuotaLine& line) const;

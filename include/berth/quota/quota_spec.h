@@ -115,6 +115,12 @@ std::vector<QuotaSpec> ReadQuotas(absl::Span<const Object* const> objects, Probl
 void CheckQuotas(absl::Span<const QuotaSpec> specs, const QuotaAmounts& capacity,
                  Problems& problems);
 
+// Lines that name a DeviceClass that is not among `classes`: they count nothing. A warning for each
+// field, of which the subject is the quota. Nothing if there are no classes at all: where they are
+// not known, none is missing.
+void CheckClassesOfLines(absl::Span<const QuotaSpec> specs, absl::Span<const std::string> classes,
+                         Problems& problems);
+
 }  // namespace berth
 
 #endif  // BERTH_QUOTA_QUOTA_SPEC_H_
