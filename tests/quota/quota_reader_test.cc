@@ -267,12 +267,12 @@ spec:
   const std::string device_class =
       "---\n{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: gpu}, spec: {}}\n";
   EXPECT_EQ(CheckQuotasOf(ParseManifest(quota + device_class, "q.yaml")).ToString(),
-            "q.yaml:9:5: warning: ClusterQuota a: "
-            "spec.max[nosuch.deviceclass.resource.k8s.io/devices{attribute:d/size=2}]: there is no "
-            "DeviceClass nosuch, so it counts nothing\n"
             "q.yaml:10:5: warning: ClusterQuota a: "
             "spec.max[deviceclass.resource.kubernetes.io/nosuch]: there is no DeviceClass nosuch, "
-            "so it counts nothing\n");
+            "so it counts nothing\n"
+            "q.yaml:9:5: warning: ClusterQuota a: "
+            "spec.max[nosuch.deviceclass.resource.k8s.io/devices{attribute:d/size=2}]: there is no "
+            "DeviceClass nosuch, so it counts nothing\n");
   // Where there are no classes at all, they are not known.
   EXPECT_EQ(CheckQuotasOf(ParseManifest(quota, "q.yaml")).ToString(), "");
 }
