@@ -36,7 +36,7 @@ class ScoreCache {
 
   // What a Refresh() needs meanwhile; caches share one.
   struct Scratch {
-    std::vector<NodeRow> changed;  // rows to be filtered again
+    std::vector<NodeRow> changed;     // rows to be filtered again
     std::vector<uint8_t> is_changed;  // by row; all 0 between calls
     std::vector<ScoreColumns::FeasibleRow> rescored;
     ScoreColumns::Scratch columns;
@@ -107,7 +107,6 @@ class ScoreCache {
   }
 
  private:
-
   Status Prepare(const NodeTable& nodes);
   Status Rebuild(const NodeTable& nodes, const PodInfo& evaluated_pod);
   Status ScoreAnew(const NodeTable& nodes);
@@ -140,9 +139,9 @@ class ScoreCache {
   NodeChangeTracker node_changes_;
   uint64_t order_version_ = 0;  // of the table
   CycleState state_;
-  std::vector<PluginInputs> inputs_;   // of object filters, as of the last Refresh()
-  CycleState* objects_ = nullptr;      // of the evaluated_pod, in a Refresh() with object filters
-  PluginMask active_filters_ = 0;      // of plugins_ that PreFilter did not skip
+  std::vector<PluginInputs> inputs_;  // of object filters, as of the last Refresh()
+  CycleState* objects_ = nullptr;     // of the evaluated_pod, in a Refresh() with object filters
+  PluginMask active_filters_ = 0;     // of plugins_ that PreFilter did not skip
   FeasibleRows feasible_;
   ScoreColumns columns_;
   RowJournal changes_;

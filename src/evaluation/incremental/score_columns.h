@@ -109,7 +109,7 @@ class ScoreColumns {
   const CycleState& state_;
   const FeasibleRows& feasible_;
   std::vector<const Hook<ScorePlugin>*> unnormalized_;  // score plugins that do not normalise
-  std::vector<Column> normalized_;            // those that do
+  std::vector<Column> normalized_;                      // those that do
   std::vector<int64_t> unnormalized_totals_;  // by row: the weighted scores of unnormalized_
   std::vector<int64_t> totals_;               // by row; kInfeasible if it is not feasible
   BestRow best_;
