@@ -36,8 +36,8 @@ class ScoreCache {
 
   // What a Refresh() needs meanwhile; caches share one.
   struct Scratch {
-    std::vector<NodeRow> changed;  // rows to be filtered again
-    std::vector<Aspects> aspects;  // by row: what of it changed; all 0 between calls
+    std::vector<NodeRow> changed;     // rows to be filtered again
+    std::vector<uint8_t> is_changed;  // by row; all 0 between calls
     std::vector<ScoreColumns::FeasibleRow> rescored;
     ScoreColumns::Scratch columns;
   };
@@ -74,12 +74,6 @@ class ScoreCache {
   PluginMask SkippablePreFilters() const {
     return plugins_ & ~framework_.binding_points().BindingPlugins();
   }
-  // The verdicts on all rows, if the last Refresh() filtered all of them and none is
-  // feasible; else null. Object filters run last, wherever they are in the profile, so with
-  // them it is not known which plugin rejects a row first.
-  const NodeVerdicts* rejections() const {
-    return rebuilt_ && feasible_count() == 0 && object_filters_ == 0 ? &verdicts() : nullptr;
-  }
   // Rows whose total changed, or that became feasible or infeasible.
   const RowJournal& changes() const { return changes_; }
   // Rows that none of filters() rejects, in order. The list is made on demand, which moves all rows
@@ -113,13 +107,6 @@ class ScoreCache {
   }
 
  private:
-  // A plugin that PreFilter did not skip for the pod.
-  struct ActiveFilter {
-    PluginMask plugin;
-    Aspects depends_on;
-  };
-  static constexpr NodeRow kNothingMoved = std::numeric_limits<NodeRow>::max();
-
   Status Prepare(const NodeTable& nodes);
   Status Rebuild(const NodeTable& nodes, const PodInfo& evaluated_pod);
   Status ScoreAnew(const NodeTable& nodes);
@@ -129,11 +116,9 @@ class ScoreCache {
                           absl::Span<const NodeRow> rows);
   bool CollectChanged(const NodeTable& nodes, const Nominator& nominator,
                       const PodInfo& evaluated_pod);
-  void MarkChanged(NodeRow row, Aspects aspects);
-  void Move(const RowMove& move);
+  void MarkChanged(NodeRow row);
   Status RefilterChanged(const PodInfo& evaluated_pod);
-  PluginMask FiltersConcernedBy(Aspects aspects) const;
-  Status FilterAgain(NodeRow row, Aspects aspects, const PodInfo& evaluated_pod);
+  Status FilterAgain(NodeRow row, const PodInfo& evaluated_pod);
   void SetVerdict(NodeRow row, const Status& status);
   Status Renormalize();
   // An object filter is the rejector if no other is.
@@ -152,18 +137,16 @@ class ScoreCache {
   bool scored_ = false;
   const NodeTable* nodes_ = nullptr;
   NodeChangeTracker node_changes_;
+  uint64_t order_version_ = 0;  // of the table
   CycleState state_;
-  std::vector<PluginInputs> inputs_;   // of object filters, as of the last Refresh()
-  CycleState* objects_ = nullptr;      // of the evaluated_pod, in a Refresh() with object filters
-  std::vector<ActiveFilter> filters_;  // without object filters
+  std::vector<PluginInputs> inputs_;  // of object filters, as of the last Refresh()
+  CycleState* objects_ = nullptr;     // of the evaluated_pod, in a Refresh() with object filters
+  PluginMask active_filters_ = 0;     // of plugins_ that PreFilter did not skip
   FeasibleRows feasible_;
   ScoreColumns columns_;
   RowJournal changes_;
-  bool rebuilt_ = false;  // by the last Refresh()
   // During a Refresh():
   Scratch& scratch_;
-  NodeRow first_moved_ = kNothingMoved;  // the rows before it did not move
-  bool image_spread_changed_ = false;    // Aspect::kImageSpread
 };
 
 }  // namespace berth

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "table/row_move.h"
 
 namespace berth {
 namespace {
@@ -73,13 +72,11 @@ Aspects ScoreColumns::AddPlugins() {
   Aspects all = Aspect::kNothing;
   for (const Hook<ScorePlugin>& hook : framework_.plugins().score) {
     if (state_.skips().score & MaskOf(hook)) continue;
-    const Scorer scorer = {&hook, framework_.signer().DependenciesOf(MaskOf(hook))};
-    all |= scorer.depends_on;
+    all |= framework_.signer().DependenciesOf(MaskOf(hook));
     if (hook.extensions != nullptr) {
-      normalized_.push_back({scorer});
+      normalized_.push_back({&hook});
     } else {
-      unnormalized_.push_back(scorer);
-      unnormalized_depend_on_ |= scorer.depends_on;
+      unnormalized_.push_back(&hook);
     }
   }
   return all;
@@ -91,42 +88,21 @@ Status ScoreColumns::Score(const NodeTable& nodes) {
   for (Column& column : normalized_) {
     if (!status.ok()) return status;
     column.raw.clear();
-    bool differs = false;
-    status = ScoreColumn(nodes, column, differs);
+    status = ScoreColumn(nodes, column);
   }
   return status.ok() ? Renormalize(nodes.size()) : status;
 }
 
-Status ScoreColumns::ScoreByImageSpread(const NodeTable& nodes, bool& differs) {
-  Status status;
-  if ((unnormalized_depend_on_ & Aspect::kImageSpread) != 0) {
-    const std::vector<int64_t> before =
-        std::exchange(unnormalized_totals_, std::vector<int64_t>(nodes.size()));
-    status = AddUnnormalizedScores(nodes, feasible_.rows());
-    for (const NodeRow row : feasible_.rows()) differs |= before[row] != unnormalized_totals_[row];
-  }
-  for (Column& column : normalized_) {
-    if (!status.ok()) return status;
-    if ((column.depends_on & Aspect::kImageSpread) == 0) continue;
-    status = ScoreColumn(nodes, column, differs);
-  }
-  return status;
-}
-
-Status ScoreColumns::ScoreRows(const NodeTable& nodes, absl::Span<const FeasibleRow> rows,
-                               Aspects changed) {
+Status ScoreColumns::ScoreRows(const NodeTable& nodes, absl::Span<const FeasibleRow> rows) {
   if (rows.empty()) return Status::Success();
   std::vector<NodeRow>& changed_rows = scratch_.rows;
   changed_rows.clear();
   for (const FeasibleRow& scored : rows) changed_rows.push_back(scored.row);
-  if (Concerns(changed, unnormalized_depend_on_)) {
-    for (const NodeRow row : changed_rows) unnormalized_totals_[row] = 0;
-    Status status = AddUnnormalizedScores(nodes, changed_rows);
-    if (!status.ok()) return status;
-  }
+  for (const NodeRow row : changed_rows) unnormalized_totals_[row] = 0;
+  Status status = AddUnnormalizedScores(nodes, changed_rows);
+  if (!status.ok()) return status;
   for (Column& column : normalized_) {
-    if (!Concerns(changed, column.depends_on)) continue;
-    Status status = CallPlugin(nodes, column, changed_rows);
+    status = CallPlugin(nodes, *column.hook, changed_rows);
     if (!status.ok()) return status;
     for (size_t i = 0; i < rows.size(); ++i) {
       const auto [row, was_feasible] = rows[i];
@@ -139,22 +115,22 @@ Status ScoreColumns::ScoreRows(const NodeTable& nodes, absl::Span<const Feasible
 }
 
 // The raw scores of `rows`, into scratch_.scores.
-Status ScoreColumns::CallPlugin(const NodeTable& nodes, const Scorer& scorer,
+Status ScoreColumns::CallPlugin(const NodeTable& nodes, const Hook<ScorePlugin>& hook,
                                 absl::Span<const NodeRow> rows) {
   scratch_.scores.assign(rows.size(), 0);  // a plugin that forgets a row must not see another's
-  return framework_.scores().RunScorePlugin(*scorer.hook, state_, pod_, nodes, rows,
+  return framework_.scores().RunScorePlugin(hook, state_, pod_, nodes, rows,
                                             absl::MakeSpan(scratch_.scores));
 }
 
 // Adds the weighted scores of unnormalized_ to unnormalized_totals_ of `rows`, which are 0.
 Status ScoreColumns::AddUnnormalizedScores(const NodeTable& nodes, absl::Span<const NodeRow> rows) {
   const ScoreRunner& runner = framework_.scores();
-  for (const Scorer& scorer : unnormalized_) {
-    if (runner.UniformScore(*scorer.hook, state_, pod_, nodes) == 0) continue;
-    Status status = CallPlugin(nodes, scorer, rows);
-    if (status.ok()) status = runner.CheckScores(*scorer.hook, scratch_.scores);
+  for (const Hook<ScorePlugin>* const hook : unnormalized_) {
+    if (runner.UniformScore(*hook, state_, pod_, nodes) == 0) continue;
+    Status status = CallPlugin(nodes, *hook, rows);
+    if (status.ok()) status = runner.CheckScores(*hook, scratch_.scores);
     if (!status.ok()) return status;
-    const int64_t factor = runner.ScoreFactor(*scorer.hook);
+    const int64_t factor = runner.ScoreFactor(*hook);
     for (size_t i = 0; i < rows.size(); ++i) {
       unnormalized_totals_[rows[i]] += scratch_.scores[i] * factor;
     }
@@ -162,35 +138,25 @@ Status ScoreColumns::AddUnnormalizedScores(const NodeTable& nodes, absl::Span<co
   return Status::Success();
 }
 
-// All feasible rows; sets `differs` if one of the scores is another than it was.
-Status ScoreColumns::ScoreColumn(const NodeTable& nodes, Column& column, bool& differs) {
+// All feasible rows.
+Status ScoreColumns::ScoreColumn(const NodeTable& nodes, Column& column) {
   if (column.raw.empty() &&
       framework_.scores().UniformScore(*column.hook, state_, pod_, nodes) == 0) {
     FindExtremes(column);
     return Status::Success();
   }
   const absl::Span<const NodeRow> rows = feasible_.rows();
-  Status status = CallPlugin(nodes, column, rows);
+  Status status = CallPlugin(nodes, *column.hook, rows);
   if (!status.ok()) return status;
   const std::vector<int64_t>& scores = scratch_.scores;
   const bool stays_zero =
       column.raw.empty() && absl::c_all_of(scores, [](int64_t score) { return score == 0; });
   if (!stays_zero) {
     column.raw.resize(nodes.size());
-    for (size_t i = 0; i < rows.size(); ++i) {
-      differs |= std::exchange(column.raw[rows[i]], scores[i]) != scores[i];
-    }
+    for (size_t i = 0; i < rows.size(); ++i) column.raw[rows[i]] = scores[i];
   }
   FindExtremes(column);
   return Status::Success();
-}
-
-void ScoreColumns::Move(const RowMove& move) {
-  for (Column& column : normalized_) {
-    if (!column.raw.empty()) move.Apply(column.raw);
-  }
-  move.Apply(unnormalized_totals_);
-  move.Apply(totals_, kInfeasible);
 }
 
 // --- Extremes ---
@@ -288,10 +254,6 @@ Status ScoreColumns::AddNormalized(const Column& column, std::vector<NodeRow>& r
   rows.resize(size);
   for (size_t i = 0; i < size; ++i) totals_[rows[i]] += scores[i] * factor;
   return status;
-}
-
-void ScoreColumns::RebuildBestRow(NodeRow first) {
-  best_.Build(static_cast<int>(totals_.size()), ByTotal(totals_), first);
 }
 
 NodeRow ScoreColumns::BestAccepted(absl::FunctionRef<bool(NodeRow)> accepts, int most) {
