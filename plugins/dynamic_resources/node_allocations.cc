@@ -77,8 +77,8 @@ std::shared_ptr<NodesByDevices> NodeAllocations::NodesByDevicesFor(const ClaimsO
     return nullptr;
   }
   const FieldsRead fields = FieldsReadBy(claims.to_allocate.claims);
-  const auto known = absl::c_find_if(
-      nodes_by_devices_, [&](const auto& nodes) { return nodes->fields() == fields; });
+  const auto known = absl::c_find_if(nodes_by_devices_,
+                                     [&](const auto& nodes) { return nodes->fields() == fields; });
   if (known != nodes_by_devices_.end()) {
     std::rotate(nodes_by_devices_.begin(), known, known + 1);
     return nodes_by_devices_.front();
@@ -145,8 +145,8 @@ absl::StatusOr<NodeAllocations::Answer> NodeAllocations::On(const ClaimsOfPod& c
     kept.of_class.insert_or_assign(node_class, answer);
   } else {
     kept.on_node.insert_or_assign(
-        node.name(), AllocationsByNode::OnNode{devices_.NodeVersion(node.name()),
-                                               node.shared_spec(), answer});
+        node.name(),
+        AllocationsByNode::OnNode{devices_.NodeVersion(node.name()), node.shared_spec(), answer});
   }
   return answer;
 }
@@ -157,18 +157,16 @@ bool NodeAllocations::AnswerEverywhere(const ClaimsOfPod& claims, const NodeTabl
   if (kept.nodes_by_devices == nullptr) return false;
   const auto classes = kept.nodes_by_devices->ClassesOf(nodes, kMostAsked);
   if (!classes.has_value()) return false;
-  const auto are_known = [&] {
-    const MutexLock lock(kept.mutex);
-    return absl::c_all_of(*classes, [&](uint64_t one) ABSL_EXCLUSIVE_LOCKS_REQUIRED(kept.mutex) {
-      return kept.of_class.contains(one);
-    });
-  };
-  if (are_known()) return true;
-  for (NodeRow row = 0; row < nodes.size() && !budget.IsSpent(); ++row) {
-    if (!On(claims, nodes.node(row)).ok()) return false;
+  for (const NodesByDevices::Class& one : *classes) {
+    const auto is_known = [&] {
+      const MutexLock lock(kept.mutex);
+      return kept.of_class.contains(one.number);
+    };
+    if (is_known()) continue;
+    if (budget.IsSpent() || !On(claims, nodes.node(nodes.FindRow(one.node))).ok()) return false;
     Spend(claims, budget);
   }
-  return are_known();
+  return true;
 }
 
 absl::StatusOr<NodeAllocation> NodeAllocations::Allocate(const ClaimsOfPod& claims,

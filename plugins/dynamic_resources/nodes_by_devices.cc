@@ -4,8 +4,6 @@
 
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
-
 namespace berth {
 namespace {
 
@@ -59,14 +57,14 @@ void NodesByDevices::DropUnused() {
 
 // --- Which classes nodes are in ------------------------------------------------------------------
 
-std::optional<std::vector<uint64_t>> NodesByDevices::ClassesOf(const NodeTable& nodes,
-                                                                size_t most) {
+std::optional<std::vector<NodesByDevices::Class>> NodesByDevices::ClassesOf(const NodeTable& nodes,
+                                                                            size_t most) {
   const MutexLock lock(mutex_);
   CountChanges(nodes);
   if (nodes_in_.contains(kNone) || nodes_in_.size() > most) return std::nullopt;
-  std::vector<uint64_t> classes;
+  std::vector<Class> classes;
   classes.reserve(nodes_in_.size());
-  for (const auto& [in_class, count] : nodes_in_) classes.push_back(in_class);
+  for (const auto& [number, members] : nodes_in_) classes.push_back({number, *members.begin()});
   return classes;
 }
 
@@ -99,11 +97,12 @@ void NodesByDevices::Count(const NodeInfo& node) {
   if (entry.is_counted) {
     if (entry.counted_in == entry.in_class) return;
     const auto before = nodes_in_.find(entry.counted_in);
-    if (--before->second == 0) nodes_in_.erase(before);
+    before->second.erase(node.name());
+    if (before->second.empty()) nodes_in_.erase(before);
   }
   entry.is_counted = true;
   entry.counted_in = entry.in_class;
-  ++nodes_in_[entry.in_class];
+  nodes_in_[entry.in_class].insert(node.name());
 }
 
 }  // namespace berth

@@ -13,6 +13,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "berth/api/symbol.h"
 #include "berth/columns/node_table.h"
 #include "berth/devices/fields_read.h"
@@ -38,9 +39,14 @@ class NodesByDevices {
 
   // The class of the node, or kNone. The number is that of no other class later on.
   uint64_t ClassOf(const NodeInfo& node);
+  // A class, and one of its nodes.
+  struct Class {
+    uint64_t number;
+    Symbol node;
+  };
   // The classes of all nodes; absent if one is in none, or they are more than `most`. Scheduling
   // thread.
-  std::optional<std::vector<uint64_t>> ClassesOf(const NodeTable& nodes, size_t most);
+  std::optional<std::vector<Class>> ClassesOf(const NodeTable& nodes, size_t most);
 
  private:
   struct Entry {
@@ -67,8 +73,8 @@ class NodesByDevices {
   // So many nodes get no class before it is looked again which classes are unused.
   int refusals_ ABSL_GUARDED_BY(mutex_) = 0;
 
-  // How many nodes of the table are in which class, at these versions.
-  absl::flat_hash_map<uint64_t, int> nodes_in_ ABSL_GUARDED_BY(mutex_);
+  // The nodes of the table by class, at these versions.
+  absl::flat_hash_map<uint64_t, absl::flat_hash_set<Symbol>> nodes_in_ ABSL_GUARDED_BY(mutex_);
   uint64_t table_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t table_version_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t devices_version_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -43,9 +43,7 @@ void AddSelectors(const std::vector<std::shared_ptr<const CompiledSelector>>& se
 // Writes parts of which none is the beginning of another.
 class Text {
  public:
-  void Add(uint32_t number) {
-    text_.append(reinterpret_cast<const char*>(&number), sizeof number);
-  }
+  void Add(uint32_t number) { text_.append(reinterpret_cast<const char*>(&number), sizeof number); }
   void Add(absl::string_view part) {
     Add(static_cast<uint32_t>(part.size()));
     text_.append(part.data(), part.size());

@@ -5,9 +5,9 @@
 #include <map>
 #include <random>
 
+#include "devices/offered_slice.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "devices/offered_slice.h"
 #include "tests/devices/small_inventory.h"
 
 namespace berth::testing {
@@ -63,9 +63,9 @@ class DevicesAsReadTest : public ::testing::Test {
         ", generation: 1, resourceSliceCount: 1}, devices: [", devices, "]}}"));
   }
   std::optional<std::string> Of(const std::string& node) {
-    return DevicesAsRead(
-        FieldsReadBy(devices_.Parsed()), devices_.inventory(),
-        [this](const DeviceId& id) { return devices_.IsHeld(id); }, Symbol::Intern(node), {});
+    return DevicesAsRead(FieldsReadBy(devices_.Parsed()), devices_.inventory(),
+                         [this](const DeviceId& id) { return devices_.IsHeld(id); },
+                         Symbol::Intern(node), {});
   }
   bool AreEqual() { return Of("n0") == Of("n1"); }
 
@@ -138,10 +138,9 @@ TEST_F(DevicesAsReadTest, TheAllocatorSaysTheSameOfNodesThatAreEqual) {
   int equal = 0, allocated = 0;
   for (int history = 0; history < 300; ++history) {
     SmallInventory devices;
-    const std::string names[] = {"driver == \"d\"", "attributes[\"d\"].size > 1",
-                                 "attributes[\"d\"].size == 1",
-                                 "capacity[\"d\"].m.compareTo(quantity(\"2\")) >= 0",
-                                 "attributes[\"d\"].maybe == 1"};
+    const std::string names[] = {
+        "driver == \"d\"", "attributes[\"d\"].size > 1", "attributes[\"d\"].size == 1",
+        "capacity[\"d\"].m.compareTo(quantity(\"2\")) >= 0", "attributes[\"d\"].maybe == 1"};
     for (int c = 0, claims = 1 + below(2); c < claims; ++c) {
       const std::string request = absl::StrCat(
           "{deviceClassName: any, ",
@@ -173,9 +172,9 @@ TEST_F(DevicesAsReadTest, TheAllocatorSaysTheSameOfNodesThatAreEqual) {
     std::map<std::string, std::string> answers;
     for (int n = 0; n < 12; ++n) {
       const std::string node = absl::StrCat("n", n);
-      const auto text = DevicesAsRead(
-          fields, devices.inventory(), [&](const DeviceId& id) { return devices.IsHeld(id); },
-          Symbol::Intern(node), {});
+      const auto text = DevicesAsRead(fields, devices.inventory(),
+                                      [&](const DeviceId& id) { return devices.IsHeld(id); },
+                                      Symbol::Intern(node), {});
       ASSERT_TRUE(text.has_value());
       const absl::StatusOr<NodeAllocation> allocation = devices.Run(claims, node);
       std::string answer = "error";

@@ -74,9 +74,7 @@ class NodesByDevicesTest : public ::testing::Test {
     for (const NodeRow row : rows) feasible += verdicts.code(row) == Code::kSuccess ? 1 : 0;
     return feasible;
   }
-  int64_t evaluations() {
-    return handle_.Shared<ClusterDevices>()->inventory().evaluations();
-  }
+  int64_t evaluations() { return handle_.Shared<ClusterDevices>()->inventory().evaluations(); }
 
   FakeHandle handle_{Nodes(), ObjectsFromYaml(ManyDevices() + ClaimSelecting("small", "size == 1") +
                                               ClaimSelecting("other", "size == 1") +
