@@ -27,8 +27,8 @@
 #include "berth/framework/cycle_state.h"
 #include "berth/framework/node_info.h"
 #include "berth/mutex.h"
-#include "plugins/dynamic_resources/nodes_by_devices.h"
 #include "plugins/dynamic_resources/extended_resource_claim.h"
+#include "plugins/dynamic_resources/nodes_by_devices.h"
 #include "plugins/dynamic_resources/pod_claims.h"
 #include "plugins/dynamic_resources/released_devices.h"
 
