@@ -22,18 +22,18 @@ NodesByDevices::Entry& NodesByDevices::Find(const NodeInfo& node) {
   const auto [found, is_new] = of_node_.try_emplace(node.name());
   Entry& entry = found->second;
   if (!is_new && entry.version == version && entry.node == node.shared_spec()) return entry;
-  std::optional<std::string> devices = DevicesAsRead(
+  const std::optional<std::string> devices = DevicesAsRead(
       fields_, devices_.inventory(),
       [this](const DeviceId& device) { return devices_.Holds(device); }, node.name(),
       node.labels());
   entry.version = version;
   entry.node = node.shared_spec();
   entry.in_class = kNone;  // while unused classes are looked for
-  if (devices.has_value()) entry.in_class = ClassNamed(*std::move(devices));
+  if (devices.has_value()) entry.in_class = ClassNamed(*devices);
   return entry;
 }
 
-uint64_t NodesByDevices::ClassNamed(std::string devices) {
+uint64_t NodesByDevices::ClassNamed(const std::string& devices) {
   const auto known = classes_.find(devices);
   if (known != classes_.end()) return known->second;
   if (classes_.size() >= kMostClasses) {
@@ -45,7 +45,7 @@ uint64_t NodesByDevices::ClassNamed(std::string devices) {
     if (classes_.size() > kMostClasses / 2) refusals_ = kMostClasses / 2;
     if (classes_.size() >= kMostClasses) return kNone;
   }
-  classes_.emplace(std::move(devices), ++latest_);
+  classes_.emplace(devices, ++latest_);
   return latest_;
 }
 

@@ -58,7 +58,7 @@ class NodesByDevices {
   };
 
   Entry& Find(const NodeInfo& node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  uint64_t ClassNamed(std::string devices) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  uint64_t ClassNamed(const std::string& devices) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void DropUnused() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CountChanges(const NodeTable& nodes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CountAll(const NodeTable& nodes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

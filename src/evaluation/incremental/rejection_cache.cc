@@ -12,6 +12,20 @@
 #include "table/rows_with.h"
 
 namespace berth {
+namespace {
+
+// The first filter whose inputs changed, or that is in one of the two only;
+// NodeVerdicts::kNoRejector if there is none.
+uint8_t FirstChanged(const std::vector<PluginInputs>& before,
+                     const std::vector<PluginInputs>& now) {
+  const auto [old, young] = absl::c_mismatch(before, now);
+  uint8_t first = NodeVerdicts::kNoRejector;
+  if (old != before.end()) first = old->filter;
+  if (young != now.end()) first = std::min(first, young->filter);
+  return first;
+}
+
+}  // namespace
 
 RejectionCache::Outcome RejectionCache::Refresh(const CycleState& state,
                                                 const PodInfo& evaluated_pod,
@@ -174,13 +188,19 @@ bool RejectionCache::CatchUp(const NodeTable& nodes, const Nominator& nominator,
       });
 }
 
-// Marks the rows in whose domains a rule says something else than at the last Refresh(). False if
-// all rows have to be filtered, as with other objects.
+// Marks the rows in whose domains a rule says something else than at the last Refresh(), and those
+// that a plugin rejected whose objects are others now, or a later plugin. False if all are.
 bool RejectionCache::CatchUpBeyondNode(const NodeTable& nodes, const PodInfo& evaluated_pod,
                                        const DependenciesBeyondNode& beyond_node) {
-  const bool other_spec = !beyond_node.objects.empty() && spec_ != evaluated_pod.shared_spec();
-  if (other_spec || !(objects_ == beyond_node.objects)) return false;
-  return domains_.CatchUp(beyond_node.domains, nodes, [this](NodeRow row) { Mark(row); });
+  if (!beyond_node.objects.empty() && spec_ != evaluated_pod.shared_spec()) return false;
+  const bool followed =
+      domains_.CatchUp(beyond_node.domains, nodes, [this](NodeRow row) { Mark(row); });
+  const uint8_t changed = FirstChanged(objects_, beyond_node.objects);
+  if (!followed || changed == NodeVerdicts::kNoRejector) return followed;
+  for (NodeRow row = 0; row < nodes.size(); ++row) {
+    if (verdicts_.rejector(row) >= changed) Mark(row);
+  }
+  return true;
 }
 
 void RejectionCache::Mark(NodeRow row) {
