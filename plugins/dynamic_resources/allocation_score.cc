@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
 #include "berth/framework/score.h"
 
 namespace berth {
@@ -40,6 +41,14 @@ int64_t ScoreOfAllocation(const NodeAllocation& allocation,
   const int64_t in_lists = ScoreInLists(allocation, claims);
   if (scoring == DeviceScoring::kFirstFit) return in_lists;
   return in_lists * kStep + kMiddle + std::clamp(allocation.score, -kMiddle, kMiddle - 1);
+}
+
+bool CanScoresDiffer(absl::Span<const ClaimToAllocate> claims, DeviceScoring scoring) {
+  return scoring != DeviceScoring::kFirstFit ||
+         absl::c_any_of(claims, [](const ClaimToAllocate& claim) {
+           return absl::c_any_of(claim.requests,
+                                 [](const ClaimedRequest& request) { return request.is_list; });
+         });
 }
 
 void NormalizeAllocationScores(DeviceScoring scoring, absl::Span<int64_t> scores) {

@@ -17,6 +17,9 @@ namespace berth {
 int64_t ScoreOfAllocation(const NodeAllocation& allocation,
                           absl::Span<const ClaimToAllocate> claims, DeviceScoring scoring);
 
+// Whether nodes on which the claims get devices can have different scores.
+bool CanScoresDiffer(absl::Span<const ClaimToAllocate> claims, DeviceScoring scoring);
+
 // Brings them to 0..100. With a `scoring`: if all give the same of the lists, from the lowest to
 // the highest; else an equal part of the range to each place in the lists, in which the score of
 // the devices, held to 8 units around 0, decides.

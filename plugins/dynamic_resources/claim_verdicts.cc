@@ -29,10 +29,9 @@ absl::StatusOr<ClaimVerdict> ClaimVerdicts::ByFreeDevices(const ClaimsOfPod& cla
   if (of_special != ClaimVerdict::kFeasible) return of_special;
   // What is wrong with claims that are to be allocated counts first.
   if (!claims.ToAllocateOn(node)->claims.empty()) {
-    const NodeAllocations::Answer shared = allocations_.On(claims, node);
-    const absl::StatusOr<NodeAllocation>& allocation = *shared;
-    if (!allocation.ok()) return allocation.status();
-    const ClaimVerdict verdict = VerdictOf(allocation->outcome);
+    const absl::StatusOr<NodeAllocations::Answer> answer = allocations_.On(claims, node);
+    if (!answer.ok()) return answer.status();
+    const ClaimVerdict verdict = VerdictOf(answer->outcome);
     if (verdict != ClaimVerdict::kFeasible) return verdict;
   }
   return IsElsewhere(claims, node) ? ClaimVerdict::kUnavailable : ClaimVerdict::kFeasible;

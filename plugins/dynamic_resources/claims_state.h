@@ -28,6 +28,7 @@
 #include "berth/framework/node_info.h"
 #include "berth/mutex.h"
 #include "plugins/dynamic_resources/extended_resource_claim.h"
+#include "plugins/dynamic_resources/nodes_by_devices.h"
 #include "plugins/dynamic_resources/pod_claims.h"
 #include "plugins/dynamic_resources/released_devices.h"
 
@@ -46,12 +47,24 @@ struct NominatedUses {
 // yields goes on where it was, and a pod may find what was found for the one before it. Errors name
 // a claim and are not kept.
 struct AllocationsByNode {
+  struct Answer {
+    NodeAllocation::Outcome outcome;
+    int64_t score;  // ScoreOfAllocation()
+  };
   struct OnNode {
     uint64_t version;  // ClusterDevices::NodeVersion()
     std::shared_ptr<const NodeSpec> node;
-    std::shared_ptr<const absl::StatusOr<NodeAllocation>> allocation;
+    Answer answer;
   };
+
+  // `nodes`: null if no node is like another one for these claims.
+  explicit AllocationsByNode(std::shared_ptr<NodesByDevices> nodes)
+      : nodes_by_devices(std::move(nodes)) {}
+
+  const std::shared_ptr<NodesByDevices> nodes_by_devices;
   Mutex mutex;
+  absl::flat_hash_map<uint64_t, Answer> of_class ABSL_GUARDED_BY(mutex);
+  // For nodes that are in no class.
   absl::flat_hash_map<Symbol, OnNode> on_node ABSL_GUARDED_BY(mutex);
   // Of the attempt's WorkBudget: what the allocations took that were worked out since an attempt
   // spent it last.

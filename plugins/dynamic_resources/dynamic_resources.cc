@@ -120,8 +120,7 @@ Status DynamicResources::PreFilter(CycleState& state, const PodInfo& pod, const 
   Status read = reader_.Read(pod, *of_pod);
   if (!read.ok()) return read;
   of_pod->nominated = FindNominated(pod, of_pod->claims);
-  of_pod->allocations = allocations_.Of(
-      of_pod->nominated == nullptr ? of_pod->asked : of_pod->asked + of_pod->nominated->text);
+  of_pod->allocations = allocations_.Of(*of_pod);
   const std::string group = GroupOf(pod);
   gang_.Begin(group);
   const bool joins =
@@ -169,7 +168,7 @@ Status DynamicResources::FilterNodes(const CycleState& state, const PodInfo& pod
     const NodeInfo& node = nodes.node(row);
     --left;
     if (state.work_budget().IsSpent() && claims.may_allocate() &&
-        allocations_.Find(claims, node) == nullptr &&
+        !allocations_.Find(claims, node).has_value() &&
         NodeAllocations::Yields(claims, state, left)) {
       return Status::Error(kContinued);
     }
@@ -262,9 +261,9 @@ absl::StatusOr<int64_t> DynamicResources::Score(const CycleState& state, const P
   if (data == nullptr || !data->pod->may_allocate()) return 0;
   const ClaimsOfPod& claims = *data->pod;
   if (ClaimVerdicts::OnSpecialClaim(claims, node) != ClaimVerdict::kFeasible) return 0;
-  const NodeAllocations::Answer allocation = allocations_.On(claims, node);
-  if (!allocation->ok()) return allocation->status();
-  return ScoreOfAllocation(**allocation, claims.ToAllocateOn(node)->claims, scoring_);
+  const absl::StatusOr<NodeAllocations::Answer> answer = allocations_.On(claims, node);
+  if (!answer.ok()) return answer.status();
+  return answer->score;
 }
 
 // Nodes may be scored before they are filtered: the search for their devices yields here, too. Then
@@ -282,7 +281,7 @@ absl::Status DynamicResources::ScoreNodes(const CycleState& state, const PodInfo
     const NodeInfo& node = nodes.node(rows[i]);
     if (budget.IsSpent() &&
         ClaimVerdicts::OnSpecialClaim(claims, node) == ClaimVerdict::kFeasible &&
-        allocations_.Find(claims, node) == nullptr) {
+        !allocations_.Find(claims, node).has_value()) {
       return absl::AbortedError(kContinued);
     }
     const absl::StatusOr<int64_t> score = Score(state, pod, node);
@@ -293,10 +292,14 @@ absl::Status DynamicResources::ScoreNodes(const CycleState& state, const PodInfo
   return absl::OkStatus();
 }
 
+// An error on any node ends the attempt, so there has to be none.
 std::optional<int64_t> DynamicResources::UniformScore(const CycleState& state, const PodInfo&,
-                                                      const NodeTable&) const {
+                                                      const NodeTable& nodes) const {
   const ClaimsState* const data = state.Find(kClaimsState);
-  if (data != nullptr && data->pod->may_allocate()) return std::nullopt;
+  if (data == nullptr || !data->pod->may_allocate()) return 0;
+  const ClaimsOfPod& claims = *data->pod;
+  if (CanScoresDiffer(claims.to_allocate.claims, scoring_)) return std::nullopt;
+  if (!allocations_.AnswerEverywhere(claims, nodes, state.work_budget())) return std::nullopt;
   return 0;
 }
 
@@ -348,7 +351,7 @@ Status DynamicResources::Allocate(ClaimsState& data, const NodeInfo& node) {
   if (on_node.claims.empty() && !is_elsewhere) return Status::Success();
   const absl::StatusOr<NodeAllocation> allocation =
       !data.released.empty() ? allocations_.With(data.released, claims, node)
-                             : *allocations_.On(claims, node);
+                             : allocations_.Allocate(claims, node);
   if (!allocation.ok()) return Status::Error(allocation.status());
   if (claims.may_exchange && data.released.empty() &&
       (is_elsewhere || allocation->outcome == NodeAllocation::Outcome::kImpossible)) {
@@ -462,7 +465,7 @@ std::vector<PlannedAllocation> DynamicResources::ExplainAllocations(const CycleS
   const ClaimsOfPod& claims = *data->pod;
   const absl::StatusOr<ClaimVerdict> verdict = verdicts_.On(claims, node);
   if (!verdict.ok() || *verdict != ClaimVerdict::kFeasible) return planned;
-  absl::StatusOr<NodeAllocation> allocation = *allocations_.On(claims, node);
+  absl::StatusOr<NodeAllocation> allocation = allocations_.Allocate(claims, node);
   if (allocation->outcome != NodeAllocation::Outcome::kAllocated) {
     std::optional<GangDevices::Exchange> exchange = verdicts_.FindExchange(claims, node);
     if (!exchange.has_value()) return planned;

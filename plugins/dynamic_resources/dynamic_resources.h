@@ -110,7 +110,8 @@ class DynamicResources final : public Plugin,
   absl::Status ScoreNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                           absl::Span<const NodeRow> rows,
                           absl::Span<int64_t> scores) const override;
-  // 0 for pods without a claim that has to be allocated.
+  // 0 for pods without a claim that has to be allocated, and for those with claims of which no node
+  // has more to give than another one.
   std::optional<int64_t> UniformScore(const CycleState& state, const PodInfo& pod,
                                       const NodeTable& nodes) const override;
   absl::Status NormalizeScores(const CycleState& state, const PodInfo& pod,

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "absl/algorithm/container.h"
+#include "plugins/dynamic_resources/allocation_score.h"
 
 namespace berth {
 namespace {
@@ -17,10 +18,15 @@ constexpr int64_t kStepsOfNode = 4;
 constexpr int64_t kTriesAStep = 8;
 constexpr int64_t kCostAStep = 4;
 
-// For so many classes of claims the allocator's answers are kept, of about so many nodes together:
-// 0.4 KB each.
-constexpr size_t kMostKept = 256;
-constexpr size_t kMostAnswers = size_t{1} << 17;
+// For so many classes of claims the allocator's answers are kept, so many of them together: of a
+// class of nodes some 30 bytes, of a node that is in none some 60.
+constexpr size_t kMostKept = 1024;
+constexpr size_t kMostAnswers = size_t{1} << 20;
+
+// So often nodes are compared, each time for claims that read other fields of devices.
+constexpr size_t kMostComparisons = 32;
+// If nodes are of more classes, the allocator is not asked about all before nodes are scored.
+constexpr size_t kMostAsked = 512;
 
 // A search is cut off after a number of steps, not by a clock: the same input has the same result.
 // kube-scheduler tries about so many devices a second.
@@ -39,24 +45,48 @@ NodeAllocations::NodeAllocations(const ClusterDevices& devices, absl::Duration t
                                  DeviceScoring scoring)
     : devices_(devices), max_steps_(StepsIn(timeout)), scoring_(scoring) {}
 
-std::shared_ptr<AllocationsByNode> NodeAllocations::Of(const std::string& signature) {
-  const auto known =
-      absl::c_find_if(kept_, [&](const auto& kept) { return kept.first == signature; });
-  if (known != kept_.end()) {
-    kept_.splice(kept_.begin(), kept_, known);
-  } else {
-    kept_.emplace_front(signature, std::make_shared<AllocationsByNode>());
-    size_t answers = 0;
-    for (auto kept = kept_.begin(); kept != kept_.end(); ++kept) {
-      const MutexLock lock(kept->second->mutex);
-      answers += kept->second->on_node.size();
-      if (answers <= kMostAnswers) continue;
-      kept_.erase(std::next(kept), kept_.end());
-      break;
-    }
-    if (kept_.size() > kMostKept) kept_.pop_back();
+std::shared_ptr<AllocationsByNode> NodeAllocations::Of(const ClaimsOfPod& claims) {
+  const std::string signature =
+      claims.nominated == nullptr ? claims.asked : claims.asked + claims.nominated->text;
+  const auto known = kept_of_.find(signature);
+  if (known != kept_of_.end()) {
+    kept_.splice(kept_.begin(), kept_, known->second);
+    return kept_.front().allocations;
   }
-  return kept_.front().second;
+  kept_.push_front({signature, std::make_shared<AllocationsByNode>(NodesByDevicesFor(claims))});
+  kept_of_.emplace(kept_.front().signature, kept_.begin());
+  size_t classes = 0, answers = 0;
+  for (auto kept = kept_.begin(); kept != kept_.end(); ++kept) {
+    const MutexLock lock(kept->allocations->mutex);
+    answers += kept->allocations->of_class.size() + kept->allocations->on_node.size();
+    if (++classes <= kMostKept && answers <= kMostAnswers) continue;
+    for (auto dropped = kept; dropped != kept_.end(); ++dropped) {
+      kept_of_.erase(dropped->signature);
+    }
+    kept_.erase(kept, kept_.end());
+    break;
+  }
+  return kept_.front().allocations;
+}
+
+// What nominated pods are about to have is not among what NodesByDevices compares, nor is what a
+// node has of extended resources.
+std::shared_ptr<NodesByDevices> NodeAllocations::NodesByDevicesFor(const ClaimsOfPod& claims) {
+  if (scoring_ != DeviceScoring::kFirstFit || claims.nominated != nullptr ||
+      claims.special != nullptr || claims.to_allocate.claims.empty()) {
+    return nullptr;
+  }
+  const FieldsRead fields = FieldsReadBy(claims.to_allocate.claims);
+  const auto known = absl::c_find_if(nodes_by_devices_,
+                                     [&](const auto& nodes) { return nodes->fields() == fields; });
+  if (known != nodes_by_devices_.end()) {
+    std::rotate(nodes_by_devices_.begin(), known, known + 1);
+    return nodes_by_devices_.front();
+  }
+  if (nodes_by_devices_.size() >= kMostComparisons) nodes_by_devices_.pop_back();
+  nodes_by_devices_.insert(nodes_by_devices_.begin(),
+                           std::make_shared<NodesByDevices>(devices_, fields));
+  return nodes_by_devices_.front();
 }
 
 bool NodeAllocations::IsNominated(const ClaimsOfPod& claims, const DeviceId& device) {
@@ -74,25 +104,74 @@ std::optional<ConsumedCapacity> NodeAllocations::Consumed(const ClusterDevices& 
   return sum;
 }
 
-NodeAllocations::Answer NodeAllocations::Find(const ClaimsOfPod& claims,
-                                              const NodeInfo& node) const {
+std::optional<NodeAllocations::Answer> NodeAllocations::Find(const ClaimsOfPod& claims,
+                                                             const NodeInfo& node) const {
   AllocationsByNode& kept = *claims.allocations;
+  const uint64_t node_class = ClassOf(claims, node);
   const MutexLock lock(kept.mutex);
+  if (node_class != NodesByDevices::kNone) {
+    const auto known = kept.of_class.find(node_class);
+    if (known == kept.of_class.end()) return std::nullopt;
+    return known->second;
+  }
   const auto known = kept.on_node.find(node.name());
   if (known == kept.on_node.end() || known->second.node != node.shared_spec() ||
       known->second.version != devices_.NodeVersion(node.name())) {
-    return nullptr;
+    return std::nullopt;
   }
-  return known->second.allocation;
+  return known->second.answer;
 }
 
-NodeAllocations::Answer NodeAllocations::On(const ClaimsOfPod& claims, const NodeInfo& node) const {
-  Answer known = Find(claims, node);
-  if (known != nullptr) return known;
+uint64_t NodeAllocations::ClassOf(const ClaimsOfPod& claims, const NodeInfo& node) {
+  NodesByDevices* const nodes = claims.allocations->nodes_by_devices.get();
+  return nodes == nullptr ? NodesByDevices::kNone : nodes->ClassOf(node);
+}
+
+absl::StatusOr<NodeAllocations::Answer> NodeAllocations::On(const ClaimsOfPod& claims,
+                                                            const NodeInfo& node) const {
+  const std::optional<Answer> known = Find(claims, node);
+  if (known.has_value()) return *known;
   AllocationsByNode& kept = *claims.allocations;
-  const uint64_t version = devices_.NodeVersion(node.name());
   const int64_t cost = devices_.inventory().evaluation_cost();
-  auto made = std::make_shared<const absl::StatusOr<NodeAllocation>>(AllocateDevices(
+  const absl::StatusOr<NodeAllocation> made = Allocate(claims, node);
+  if (!made.ok()) return made.status();
+  const Answer answer{made->outcome,
+                      ScoreOfAllocation(*made, claims.ToAllocateOn(node)->claims, scoring_)};
+  const uint64_t node_class = ClassOf(claims, node);
+  const MutexLock lock(kept.mutex);
+  kept.unspent_steps += kStepsOfNode + made->steps / kTriesAStep +
+                        (devices_.inventory().evaluation_cost() - cost) / kCostAStep;
+  if (node_class != NodesByDevices::kNone) {
+    kept.of_class.insert_or_assign(node_class, answer);
+  } else {
+    kept.on_node.insert_or_assign(
+        node.name(),
+        AllocationsByNode::OnNode{devices_.NodeVersion(node.name()), node.shared_spec(), answer});
+  }
+  return answer;
+}
+
+bool NodeAllocations::AnswerEverywhere(const ClaimsOfPod& claims, const NodeTable& nodes,
+                                       WorkBudget& budget) const {
+  AllocationsByNode& kept = *claims.allocations;
+  if (kept.nodes_by_devices == nullptr) return false;
+  const auto classes = kept.nodes_by_devices->ClassesOf(nodes, kMostAsked);
+  if (!classes.has_value()) return false;
+  for (const NodesByDevices::Class& one : *classes) {
+    const auto is_known = [&] {
+      const MutexLock lock(kept.mutex);
+      return kept.of_class.contains(one.number);
+    };
+    if (is_known()) continue;
+    if (budget.IsSpent() || !On(claims, nodes.node(nodes.FindRow(one.node))).ok()) return false;
+    Spend(claims, budget);
+  }
+  return true;
+}
+
+absl::StatusOr<NodeAllocation> NodeAllocations::Allocate(const ClaimsOfPod& claims,
+                                                         const NodeInfo& node) const {
+  return AllocateDevices(
       {.inventory = devices_.inventory(),
        .claims = claims.ToAllocateOn(node)->claims,
        .is_held =
@@ -102,14 +181,7 @@ NodeAllocations::Answer NodeAllocations::On(const ClaimsOfPod& claims, const Nod
        .consumed = [&](const DeviceId& device) { return Consumed(devices_, claims, device); },
        .max_steps = max_steps_,
        .scoring = scoring_},
-      node.name(), node.labels()));
-  if (!made->ok()) return made;
-  const MutexLock lock(kept.mutex);
-  kept.unspent_steps += kStepsOfNode + (*made)->steps / kTriesAStep +
-                        (devices_.inventory().evaluation_cost() - cost) / kCostAStep;
-  kept.on_node.insert_or_assign(node.name(),
-                                AllocationsByNode::OnNode{version, node.shared_spec(), made});
-  return made;
+      node.name(), node.labels());
 }
 
 void NodeAllocations::Spend(const ClaimsOfPod& claims, WorkBudget& budget) {

@@ -8,16 +8,19 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
+#include <vector>
 
-#include "absl/container/flat_hash_set.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "berth/columns/node_table.h"
 #include "berth/devices/device_allocator.h"
 #include "berth/framework/cycle_state.h"
 #include "berth/framework/node_info.h"
 #include "plugins/dynamic_resources/claims_state.h"
 #include "plugins/dynamic_resources/cluster_devices.h"
+#include "plugins/dynamic_resources/nodes_by_devices.h"
 
 namespace berth {
 
@@ -28,14 +31,22 @@ class NodeAllocations {
   // A search ends after `timeout`, counted in devices that are tried; 0: never.
   NodeAllocations(const ClusterDevices& devices, absl::Duration timeout, DeviceScoring scoring);
 
-  using Answer = std::shared_ptr<const absl::StatusOr<NodeAllocation>>;
-  // What is remembered for claims of that signature; the last few are.
-  std::shared_ptr<AllocationsByNode> Of(const std::string& signature);
-  // What the claims get on the node that have no devices yet: as remembered, or null. The node is
-  // one with ClaimsOfPod::ToAllocateOn(), here and below.
-  Answer Find(const ClaimsOfPod& claims, const NodeInfo& node) const;
+  using Answer = AllocationsByNode::Answer;
+  // What is remembered for claims that ask for the same, and have the same planned for nominated
+  // pods; the last few are.
+  std::shared_ptr<AllocationsByNode> Of(const ClaimsOfPod& claims);
+  // Whether the claims that have no devices yet get some on the node: as remembered, if it is. The
+  // node is one with ClaimsOfPod::ToAllocateOn(), here and below.
+  std::optional<Answer> Find(const ClaimsOfPod& claims, const NodeInfo& node) const;
   // The same, worked out and remembered if need be.
-  Answer On(const ClaimsOfPod& claims, const NodeInfo& node) const;
+  absl::StatusOr<Answer> On(const ClaimsOfPod& claims, const NodeInfo& node) const;
+  // Whether On() has an answer for every node, so no error on any; known at once, or found out with
+  // few searches, which are spent. False may mean that there are too many different nodes, or that
+  // the budget is spent. Scheduling thread.
+  bool AnswerEverywhere(const ClaimsOfPod& claims, const NodeTable& nodes,
+                        WorkBudget& budget) const;
+  // The devices that the claims get on the node. Not remembered.
+  absl::StatusOr<NodeAllocation> Allocate(const ClaimsOfPod& claims, const NodeInfo& node) const;
   // Spends what On() took for these claims since the last call.
   static void Spend(const ClaimsOfPod& claims, WorkBudget& budget);
   // If the `released` devices were free. Not remembered.
@@ -56,8 +67,17 @@ class NodeAllocations {
   const ClusterDevices& devices_;
   const int64_t max_steps_;
   const DeviceScoring scoring_;
-  // By signature, the last one used first.
-  std::list<std::pair<std::string, std::shared_ptr<AllocationsByNode>>> kept_;
+  static uint64_t ClassOf(const ClaimsOfPod& claims, const NodeInfo& node);
+  // Null if no node is to be compared with others for the claims.
+  std::shared_ptr<NodesByDevices> NodesByDevicesFor(const ClaimsOfPod& claims);
+
+  struct Kept {
+    std::string signature;
+    std::shared_ptr<AllocationsByNode> allocations;
+  };
+  std::list<Kept> kept_;  // the last one used first
+  absl::flat_hash_map<absl::string_view, std::list<Kept>::iterator> kept_of_;  // by signature
+  std::vector<std::shared_ptr<NodesByDevices>> nodes_by_devices_;  // by what claims read
 };
 
 }  // namespace berth

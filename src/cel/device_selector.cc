@@ -85,6 +85,10 @@ absl::StatusOr<bool> DeviceSelector::Matches(const Device& device, uint64_t* cos
   return value.Get<bool>();
 }
 
+const std::vector<PathRead>& DeviceSelector::paths_read() const {
+  return program_->paths_read().front();
+}
+
 absl::Status ValidateSelector(absl::string_view expression) {
   if (expression.size() > kLongestSelector) {
     return absl::InvalidArgumentError(absl::StrCat("may not be longer than ", kLongestSelector));

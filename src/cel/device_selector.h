@@ -6,11 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "cel/device.h"
+#include "cel/paths_read.h"
 
 namespace berth::cel {
 
@@ -26,6 +28,10 @@ class DeviceSelector {
   // Whether `device` matches. An error has the text that follows "CEL runtime error: ". If `cost`
   // is not null, it gets what the evaluation cost.
   absl::StatusOr<bool> Matches(const Device& device, uint64_t* cost = nullptr) const;
+
+  // What Matches() may depend on: {"driver"}, {"attributes", "domain", "name"}, ..., shorter where
+  // the rest is not constant. And on Device::status().
+  const std::vector<PathRead>& paths_read() const;
 
  private:
   explicit DeviceSelector(std::shared_ptr<const Program> program);

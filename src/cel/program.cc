@@ -42,7 +42,11 @@ absl::StatusOr<Program> Program::Compile(absl::string_view expression,
     return absl::InvalidArgumentError(
         absl::StrCat("program instantiation failed: ", plan.status().message()));
   }
-  return Program(expr->type, *std::move(plan));
+  std::vector<std::vector<PathRead>> paths_read;
+  for (const auto& variable : environment.variables()) {
+    paths_read.push_back(PathsRead(*expr, variable.name));
+  }
+  return Program(expr->type, *std::move(plan), std::move(paths_read));
 }
 
 Value Program::Run(absl::Span<const Value> variables, uint64_t cost_limit, uint64_t* cost) const {

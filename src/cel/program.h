@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "cel/environment.h"
+#include "cel/paths_read.h"
 #include "cel/planner.h"
 #include "cel/type.h"
 #include "cel/value.h"
@@ -28,16 +30,20 @@ class Program {
                                          uint64_t* cost_estimate = nullptr);
 
   const Type& type() const { return type_; }
+  // What it may read of each variable, in the order of the environment.
+  const std::vector<std::vector<PathRead>>& paths_read() const { return paths_read_; }
 
   // The value of the expression, or an error, for `variables` in the order of the environment. An
   // evaluation that costs more than `cost_limit` ends with an error.
   Value Run(absl::Span<const Value> variables, uint64_t cost_limit, uint64_t* cost = nullptr) const;
 
  private:
-  Program(Type type, Plan plan) : type_(std::move(type)), plan_(std::move(plan)) {}
+  Program(Type type, Plan plan, std::vector<std::vector<PathRead>> paths_read)
+      : type_(std::move(type)), plan_(std::move(plan)), paths_read_(std::move(paths_read)) {}
 
   Type type_;
   Plan plan_;
+  std::vector<std::vector<PathRead>> paths_read_;
 };
 
 }  // namespace berth::cel
