@@ -121,6 +121,20 @@ TEST(FirstAvailableTest, AnAlternativeMayWantAll) {
   EXPECT_EQ(devices.On("n0"), "l/all=n0/a l/all=n0/b l/all=n0/c");
 }
 
+TEST(FirstAvailableTest, TwoAlternativesMayWantAll) {
+  SmallInventory devices;
+  devices.Add(SharedSlice("s",
+                          "nodeName: n0, pool: {name: n0, generation: 1, resourceSliceCount: 1}, "
+                          "devices: [{name: a, attributes: {k: {int: 1}}}]"));
+  const auto all_of = [](const std::string& name, int k) {
+    return absl::StrCat("{name: ", name, ", deviceClassName: any, allocationMode: All, selectors: ",
+                        "[{cel: {expression: 'device.attributes[\"d\"].k == ", k, "'}}]}");
+  };
+  devices.Claim(absl::StrCat("{requests: [{name: l, firstAvailable: [", all_of("large", 2), ", ",
+                             all_of("small", 1), "]}]}"));
+  EXPECT_EQ(devices.On("n0"), "l/small=n0/a");
+}
+
 TEST(MatchAttributeTest, GoesBackToFindDevicesOfOneValue) {
   SmallInventory devices;
   devices.Add(SharedSlice(
