@@ -20,7 +20,7 @@ constexpr char kAll[] =
 // A slice for all nodes, of a pool "shared".
 std::string SharedSlice(const std::string& name, const std::string& rest) {
   return absl::StrCat("{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: ",
-                      name, "}, spec: {driver: d, ", rest, "}}");
+                      name, ", uid: u}, spec: {driver: d, ", rest, "}}");
 }
 
 TEST(ExactCountTest, TakesTheFirstFreeDevices) {
