@@ -59,22 +59,13 @@ class EquivalenceCache {
     Entry& entry = entries_.front();
     entry.last_use = uses_;
     behind_ = version_ - std::exchange(entry.version, version_);
-    entry.gap = MeanWith(entry.gap, behind_ * entry.weight);
+    entry.gap = MeanWith(entry.gap, behind_);
     return entry.value.get();
   }
   // For the class that Find() found: how many rows changed since its use before that, and between
-  // two of its uses lately, on average, times its weight.
+  // two of its uses lately, on average.
   uint64_t behind() const { return behind_; }
   uint64_t gap() const { return entries_.front().gap; }
-  // From now on a changed row costs the class as much as `weight` rows cost others. After Find() or
-  // Add() for it.
-  void SetWeight(const ClassKey& key, uint64_t weight) {
-    if (!entries_.empty() && entries_.front().Is(key)) {
-      entries_.front().weight = weight;
-    } else if (const auto it = seen_.find(key.hash()); it != seen_.end()) {
-      it->second.weight = weight;
-    }
-  }
 
   // Keeps make() for a class of which nothing is kept, if that pays; null if it does not. It pays
   // - if the class came back: few rows changed since it came last (SetVersion() counts them;
@@ -95,7 +86,7 @@ class EquivalenceCache {
     const uint64_t behind = version_ - std::exchange(seen.version, version_);
     if (is_new) seen.gap = far;
     if (is_new || (pod_hash != 0 && seen.pod_hash == pod_hash)) return nullptr;
-    seen.gap = MeanWith(seen.gap, std::min(behind * seen.weight, far));
+    seen.gap = MeanWith(seen.gap, std::min(behind, far));
     const bool pays = behind <= kFewBehind || seen.gap <= max_gap;
     if (!pays || by_hash_.contains(key.hash())) return nullptr;
     while (entries_.size() >= most) {
@@ -103,7 +94,7 @@ class EquivalenceCache {
       DropOldest();
     }
     entries_.push_front({std::string(key.signature()), key.owner(), key.hash(), make(), uses_,
-                         version_, seen.gap, seen.weight});
+                         version_, seen.gap});
     seen_.erase(it);
     by_hash_.emplace(key.hash(), entries_.begin());
     return entries_.front().value.get();
@@ -139,7 +130,7 @@ class EquivalenceCache {
     std::unique_ptr<T> value;
     uint64_t last_use;
     uint64_t version;      // at that use
-    uint64_t gap, weight;  // see gap() and SetWeight()
+    uint64_t gap;          // see gap()
 
     bool Is(const ClassKey& key) const {
       return owner == key.owner() && signature == key.signature();
@@ -155,7 +146,7 @@ class EquivalenceCache {
   struct Seen {
     uint64_t use, version;
     size_t pod_hash;
-    uint64_t gap = 0, weight = 1;
+    uint64_t gap = 0;
   };
   absl::flat_hash_map<size_t, Seen> seen_;
 };

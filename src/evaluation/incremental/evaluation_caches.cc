@@ -41,11 +41,6 @@ void EvaluationCaches::SelectClass(const EvaluationRequest& request) {
                             except_spec_.bytes() == beside_spec.bytes();
   pod_ = pod;
   if (is_like_last) return;
-  if (framework_ != &framework) {
-    filters_ = scorers_ = 0;
-    for (const auto& hook : framework.plugins().filter) filters_ |= MaskOf(hook);
-    for (const auto& hook : framework.plugins().score) scorers_ |= MaskOf(hook);
-  }
   framework_ = &framework;
   std::swap(except_spec_, beside_spec);
   signature_.clear();

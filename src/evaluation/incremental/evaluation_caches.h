@@ -26,13 +26,6 @@ class EvaluationCaches {
   // but only for a class that keeps coming back: else it would not pay. Null too if so many rows
   // changed since the last pod of the class that all would be evaluated again.
   ScoreCache* Scores(int rows, bool add);
-  // If plugins that are not in the cache filter or score the pod of this state, a row that changed
-  // costs the class twice as much.
-  void SetOthersTakePart(const CycleState& state) {
-    const PluginMask taking_part =
-        (filters_ & ~state.skips().filter) | (scorers_ & ~state.skips().score);
-    scores_.SetWeight(key_, (taking_part & ~plugins_) != 0 ? 2 : 1);
-  }
   // The same for pods of one spec, with the verdicts of filters that depend on cluster objects.
   // Null if they are not kept.
   ScoreCache* ScoresBySpec();
@@ -69,7 +62,6 @@ class EvaluationCaches {
   const ClassKey& KeyOf(bool by_spec) const { return by_spec ? key_with_spec_ : key_; }
 
   const Framework* framework_ = nullptr;
-  PluginMask filters_ = 0, scorers_ = 0;  // of the framework
   std::shared_ptr<const PodInfo> pod_;
   PodSignature signature_;    // of the profile too
   PodSignature except_spec_;  // the part that pods of one spec do not share

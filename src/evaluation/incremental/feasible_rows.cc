@@ -3,7 +3,6 @@
 #include "evaluation/incremental/feasible_rows.h"
 
 #include "absl/algorithm/container.h"
-#include "table/row_move.h"
 
 namespace berth {
 
@@ -60,12 +59,6 @@ void FeasibleRows::List(NodeRow row) const {
   } else {
     rows_.insert(place, row);
   }
-}
-
-void FeasibleRows::Move(const RowMove& move) {
-  for (const NodeRow row : move.gone()) count_ -= contains(row) ? 1 : 0;
-  verdicts_.Move(move);
-  is_listed_ = false;
 }
 
 }  // namespace berth

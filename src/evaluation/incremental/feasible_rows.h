@@ -29,8 +29,6 @@ class FeasibleRows {
   void Recount();
   // The verdict on one row. `rejector` as in NodeVerdicts, if `status` is not Success.
   void Set(NodeRow row, const Status& status, uint8_t rejector);
-  // Nodes came, which have no verdict, or went.
-  void Move(const RowMove& move);
 
  private:
   static constexpr size_t kMostToList = 8;  // one by one: each moves all rows behind it

@@ -16,7 +16,7 @@ std::optional<Evaluation> IncrementalEvaluator::Recall(const EvaluationRequest& 
   caches_.SelectClass(request);
   const bool was_rejected = caches_.WasRejected();
   if (was_rejected) {
-    std::optional<Evaluation> rejection = RecallRejection(request, nullptr);
+    std::optional<Evaluation> rejection = RecallRejection(request);
     if (rejection.has_value()) return rejection;
   }
   CycleState own;  // of the plugins that are not in the cache
@@ -25,13 +25,12 @@ std::optional<Evaluation> IncrementalEvaluator::Recall(const EvaluationRequest& 
   Evaluation placement;
   if (best_node_.Find(request, own, *scores, placement)) {
     if (was_rejected) caches_.SetPlaced();
-    caches_.SetOthersTakePart(own);
     ++recalled_;
     request.state = std::move(own);
     return placement;
   }
   if (was_rejected || !caches_.HasRejections()) return std::nullopt;
-  return RecallRejection(request, scores->rejections());
+  return RecallRejection(request);
 }
 
 Evaluation IncrementalEvaluator::Evaluate(const EvaluationRequest& request,
@@ -51,7 +50,6 @@ Evaluation IncrementalEvaluator::Evaluate(const EvaluationRequest& request,
         if (EvaluateFewRows(request, evaluation)) return evaluation;
       } else if (score_first_search_.Find(request, caches_.plugins(), evaluation)) {
         ++scored_first_;
-        caches_.SetOthersTakePart(request.state);
         return evaluation;
       } else {
         rejections = score_first_search_.rejections();
@@ -126,10 +124,8 @@ ScoreCache* IncrementalEvaluator::FindScores(const EvaluationRequest& request, b
 }
 
 // The rejection of a class that was rejected before, if no node changed so that the pod fits. The
-// second pod of a class pays for the cache. `known_verdicts`: the verdicts of the filters that
-// signed, if they have just rejected all nodes; or null.
-std::optional<Evaluation> IncrementalEvaluator::RecallRejection(
-    const EvaluationRequest& request, const NodeVerdicts* known_verdicts) {
+// second pod of a class pays for the cache.
+std::optional<Evaluation> IncrementalEvaluator::RecallRejection(const EvaluationRequest& request) {
   CycleState own;  // PostFilter wants that of all plugins
   const PodInfo& pod = *request.pod;
   const PreFilterOutcome pre_filter =
@@ -143,11 +139,10 @@ std::optional<Evaluation> IncrementalEvaluator::RecallRejection(
   RejectionCache* const cache = caches_.AddRejections(by_spec, request.nodes.size());
   added_rejections_ = true;
   if (cache == nullptr) return std::nullopt;
-  if (by_spec) known_verdicts = nullptr;  // other plugins filter, too
   own.SetWorkBudget(request.state.work_budget());
   own.work_budget().Refill();
   const Outcome outcome =
-      cache->Refresh(own, pod, request.nodes, request.nominator, beyond_node, known_verdicts);
+      cache->Refresh(own, pod, request.nodes, request.nominator, beyond_node, nullptr);
   request.state.SetWorkBudget(own.work_budget());
   if (outcome == Outcome::kYielded) return Evaluation();
   if (outcome == Outcome::kUnknown) caches_.ForgetRejections(by_spec);

@@ -39,8 +39,7 @@ class IncrementalEvaluator final : public NodeEvaluator {
   bool SelectFewRows(const EvaluationRequest& request);
   bool EvaluateFewRows(const EvaluationRequest& request, Evaluation& evaluation);
   bool EvaluatesEveryNode(const EvaluationRequest& request) const;
-  std::optional<Evaluation> RecallRejection(const EvaluationRequest& request,
-                                            const NodeVerdicts* known_verdicts);
+  std::optional<Evaluation> RecallRejection(const EvaluationRequest& request);
   ScoreCache* FindScores(const EvaluationRequest& request, bool add, CycleState& own);
   Diagnosis* CacheRejection(const EvaluationRequest& request);
 

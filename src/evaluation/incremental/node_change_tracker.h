@@ -71,23 +71,21 @@ class NodeChangeTracker {
     }
 
     bool has_moved = false;
-    image_spread_changed_ = false;
+    bool image_spread_changed = false;  // of all rows
     const bool followed = nodes.Replay(
         version,
         [&](const RowChange& changed) {
           const Aspects aspects = changed.aspects & depends_on;
-          image_spread_changed_ |= (aspects & Aspect::kImageSpread) != 0;
+          image_spread_changed |= (aspects & Aspect::kImageSpread) != 0;
           if (aspects != 0) change(changed.row, aspects);
         },
         [&](const RowMove& row_move) {
           has_moved = true;
           move(row_move);
         });
-    if (!followed) return false;
-    if (has_moved) {
-      image_spread_changed_ |= (depends_on & Aspect::kImageSpread) != 0;
-      moved();
-    }
+    image_spread_changed |= has_moved && (depends_on & Aspect::kImageSpread) != 0;
+    if (!followed || image_spread_changed) return false;
+    if (has_moved) moved();
     const auto change_node = [&](Symbol node, Aspects aspects) {
       const NodeRow row = node.empty() ? -1 : nodes.FindRow(node);
       if (row >= 0) change(row, aspects);
@@ -102,9 +100,6 @@ class NodeChangeTracker {
     }
     return true;
   }
-  // Whether Aspect::kImageSpread, which is of all rows, was among the changes that CatchUp()
-  // reported.
-  bool image_spread_changed() const { return image_spread_changed_; }
 
  private:
   // A plugin that says itself which nodes changed.
@@ -133,7 +128,6 @@ class NodeChangeTracker {
   uint64_t nominations_version_ = 0;
   int32_t priority_ = 0;
   Symbol own_node_;  // that the evaluated pod itself was nominated to, or empty
-  bool image_spread_changed_ = false;
 };
 
 }  // namespace berth

@@ -175,7 +175,7 @@ bool RejectionCache::CatchUp(const NodeTable& nodes, const Nominator& nominator,
                              bool depends_beyond_node, PluginMask skipped) {
   // With `depends_beyond_node`: pods that are nominated count in a domain as well, and on their
   // node a plugin may have let the pod in that does not any more.
-  const bool followed = node_changes_.CatchUp(
+  return node_changes_.CatchUp(
       {nodes, nominator, evaluated_pod, depends_on, skipped, depends_beyond_node},
       [&](NodeRow row, Aspects) { Mark(row); },
       [&](const RowMove& move) {
@@ -186,7 +186,6 @@ bool RejectionCache::CatchUp(const NodeTable& nodes, const Nominator& nominator,
         marked_.clear();
         AppendRowsWith(NodeVerdicts::kNotFiltered, verdicts_.rejectors(), marked_);
       });
-  return followed && !node_changes_.image_spread_changed();
 }
 
 // Marks the rows in whose domains a rule says something else than at the last Refresh(), and those

@@ -15,9 +15,9 @@
 #include "berth/columns/node_verdicts.h"
 #include "berth/framework/work_budget.h"
 #include "evaluation/diagnosis.h"
+#include "evaluation/incremental/domain_tracker.h"
 #include "evaluation/incremental/node_change_tracker.h"
 #include "evaluation/incremental/rejection_counts.h"
-#include "framework/domain_tracker.h"
 #include "framework/framework.h"
 #include "framework/yield_guard.h"
 

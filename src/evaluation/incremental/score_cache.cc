@@ -10,7 +10,6 @@
 #include "berth/check.h"
 #include "evaluation/diagnosis.h"
 #include "framework/nominated_rows.h"
-#include "table/row_move.h"
 
 namespace berth {
 namespace {
@@ -58,7 +57,6 @@ Status ScoreCache::Refresh(const NodeTable& nodes, const Nominator& nominator,
   BERTH_DCHECK((objects != nullptr) == (object_filters_ != 0));
   nodes_ = &nodes;
   objects_ = objects == nullptr ? nullptr : &objects->state;
-  rebuilt_ = false;
   if (narrows_) return Status::Success();
   const bool rebuild = !CollectChanged(nodes, nominator, evaluated_pod);
   const bool other_inputs = objects != nullptr && !(objects->inputs == inputs_);
@@ -70,28 +68,17 @@ Status ScoreCache::Refresh(const NodeTable& nodes, const Nominator& nominator,
   const absl::Cleanup unmark = [this] {
     for (const NodeRow row : scratch_.changed) scratch_.aspects[row] = 0;
   };
-  const bool have_moved = first_moved_ != kNothingMoved;
   if (other_inputs) {
     bool scored_anew = false;
     Status status = AdoptInputs(nodes, evaluated_pod, scored_anew);
     if (!status.ok() || scored_anew) return status;
   }
   if (!scored_) return LookForFeasible(nodes, evaluated_pod);
-  if (scratch_.changed.empty() && !have_moved && !image_spread_changed_) return Status::Success();
+  if (scratch_.changed.empty()) return Status::Success();
 
   Status status = RefilterChanged(evaluated_pod);
   if (!status.ok()) return status;
-  bool all_differ = false;
-  if (image_spread_changed_) {
-    status = columns_.ScoreByImageSpread(nodes, all_differ);
-    if (!status.ok()) return status;
-  }
-  all_differ |= columns_.FindExtremes();
-  if (all_differ) return Renormalize();
-  if (have_moved) {
-    columns_.RebuildBestRow(first_moved_);
-    changes_.Restart();
-  }
+  if (columns_.FindExtremes()) return Renormalize();
   status = columns_.UpdateTotals(scratch_.changed);
   if (!status.ok()) return status;
   for (const NodeRow row : scratch_.changed) changes_.Add(row, nodes.size());
@@ -145,43 +132,23 @@ bool ScoreCache::IsObjectFilter(uint8_t filter) const {
          (object_filters_ & MaskOf(framework_.plugins().filter[filter])) != 0;
 }
 
-// Fills scratch_.changed with the rows to be filtered again, each once, and moves everything as the
-// rows did. False if it is all of them.
+// Fills scratch_.changed with the rows to be filtered again, each once. False if it is all of them,
+// as after rows have moved.
 bool ScoreCache::CollectChanged(const NodeTable& nodes, const Nominator& nominator,
                                 const PodInfo& evaluated_pod) {
   scratch_.changed.clear();
-  scratch_.aspects.resize(verdicts().rows());  // as many as there were before rows moved
-  first_moved_ = kNothingMoved;
+  scratch_.aspects.resize(nodes.size());
+  const bool have_moved =
+      nodes.order_version() != std::exchange(order_version_, nodes.order_version());
   // Claims of nominated pods count on their node, and may change while it does not.
   const bool all_nominated = object_filters_ != 0;
   const bool followed = node_changes_.CatchUp(
       {nodes, nominator, evaluated_pod, depends_on_, state_.skips().filter, all_nominated},
-      [&](NodeRow row, Aspects aspects) { MarkChanged(row, aspects); },
-      [&](const RowMove& move) { Move(move); },
-      [&] {  // what was changed by then has moved as well
-        scratch_.changed.clear();
-        for (NodeRow row = 0; row < nodes.size(); ++row) {
-          if (scratch_.aspects[row] != 0) scratch_.changed.push_back(row);
-        }
-      });
-  if (!followed) return false;
-  image_spread_changed_ = node_changes_.image_spread_changed();
-  const bool all_filtered_again =
-      image_spread_changed_ && absl::c_any_of(filters_, [](const ActiveFilter& filter) {
-        return (filter.depends_on & Aspect::kImageSpread) != 0;
-      });
-  return !all_filtered_again && scratch_.changed.size() <= MaxChangedRows(nodes.size());
-}
-
-// Nodes came, which are to be filtered, or went.
-void ScoreCache::Move(const RowMove& move) {
-  first_moved_ = std::min(first_moved_, move.first());
-  for (const NodeRow row : move.gone()) {
-    if (feasible_.contains(row)) columns_.Remove(row);
-  }
-  feasible_.Move(move);
-  move.Apply(scratch_.aspects, Aspect::kEverything);
-  if (scored_) columns_.Move(move);
+      [&](NodeRow row, Aspects aspects) {
+        if (!have_moved) MarkChanged(row, aspects);
+      },
+      [](const RowMove&) {}, [] {});
+  return followed && !have_moved && scratch_.changed.size() <= MaxChangedRows(nodes.size());
 }
 
 void ScoreCache::MarkChanged(NodeRow row, Aspects aspects) {
@@ -222,7 +189,6 @@ Status ScoreCache::Rebuild(const NodeTable& nodes, const PodInfo& evaluated_pod)
     if (!status.ok()) return status;
     feasible_.Recount();
   }
-  rebuilt_ = true;
   return ScoreAnew(nodes);
 }
 

@@ -74,12 +74,6 @@ class ScoreCache {
   PluginMask SkippablePreFilters() const {
     return plugins_ & ~framework_.binding_points().BindingPlugins();
   }
-  // The verdicts on all rows, if the last Refresh() filtered all of them and none is
-  // feasible; else null. Object filters run last, wherever they are in the profile, so with
-  // them it is not known which plugin rejects a row first.
-  const NodeVerdicts* rejections() const {
-    return rebuilt_ && feasible_count() == 0 && object_filters_ == 0 ? &verdicts() : nullptr;
-  }
   // Rows whose total changed, or that became feasible or infeasible.
   const RowJournal& changes() const { return changes_; }
   // Rows that none of filters() rejects, in order. The list is made on demand, which moves all rows
@@ -118,7 +112,6 @@ class ScoreCache {
     PluginMask plugin;
     Aspects depends_on;
   };
-  static constexpr NodeRow kNothingMoved = std::numeric_limits<NodeRow>::max();
 
   Status Prepare(const NodeTable& nodes);
   Status Rebuild(const NodeTable& nodes, const PodInfo& evaluated_pod);
@@ -130,7 +123,6 @@ class ScoreCache {
   bool CollectChanged(const NodeTable& nodes, const Nominator& nominator,
                       const PodInfo& evaluated_pod);
   void MarkChanged(NodeRow row, Aspects aspects);
-  void Move(const RowMove& move);
   Status RefilterChanged(const PodInfo& evaluated_pod);
   PluginMask FiltersConcernedBy(Aspects aspects) const;
   Status FilterAgain(NodeRow row, Aspects aspects, const PodInfo& evaluated_pod);
@@ -152,6 +144,7 @@ class ScoreCache {
   bool scored_ = false;
   const NodeTable* nodes_ = nullptr;
   NodeChangeTracker node_changes_;
+  uint64_t order_version_ = 0;  // of the table
   CycleState state_;
   std::vector<PluginInputs> inputs_;   // of object filters, as of the last Refresh()
   CycleState* objects_ = nullptr;      // of the evaluated_pod, in a Refresh() with object filters
@@ -159,11 +152,8 @@ class ScoreCache {
   FeasibleRows feasible_;
   ScoreColumns columns_;
   RowJournal changes_;
-  bool rebuilt_ = false;  // by the last Refresh()
   // During a Refresh():
   Scratch& scratch_;
-  NodeRow first_moved_ = kNothingMoved;  // the rows before it did not move
-  bool image_spread_changed_ = false;    // Aspect::kImageSpread
 };
 
 }  // namespace berth

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "table/row_move.h"
 
 namespace berth {
 namespace {
@@ -91,26 +90,9 @@ Status ScoreColumns::Score(const NodeTable& nodes) {
   for (Column& column : normalized_) {
     if (!status.ok()) return status;
     column.raw.clear();
-    bool differs = false;
-    status = ScoreColumn(nodes, column, differs);
+    status = ScoreColumn(nodes, column);
   }
   return status.ok() ? Renormalize(nodes.size()) : status;
-}
-
-Status ScoreColumns::ScoreByImageSpread(const NodeTable& nodes, bool& differs) {
-  Status status;
-  if ((unnormalized_depend_on_ & Aspect::kImageSpread) != 0) {
-    const std::vector<int64_t> before =
-        std::exchange(unnormalized_totals_, std::vector<int64_t>(nodes.size()));
-    status = AddUnnormalizedScores(nodes, feasible_.rows());
-    for (const NodeRow row : feasible_.rows()) differs |= before[row] != unnormalized_totals_[row];
-  }
-  for (Column& column : normalized_) {
-    if (!status.ok()) return status;
-    if ((column.depends_on & Aspect::kImageSpread) == 0) continue;
-    status = ScoreColumn(nodes, column, differs);
-  }
-  return status;
 }
 
 Status ScoreColumns::ScoreRows(const NodeTable& nodes, absl::Span<const FeasibleRow> rows,
@@ -162,8 +144,8 @@ Status ScoreColumns::AddUnnormalizedScores(const NodeTable& nodes, absl::Span<co
   return Status::Success();
 }
 
-// All feasible rows; sets `differs` if one of the scores is another than it was.
-Status ScoreColumns::ScoreColumn(const NodeTable& nodes, Column& column, bool& differs) {
+// All feasible rows.
+Status ScoreColumns::ScoreColumn(const NodeTable& nodes, Column& column) {
   if (column.raw.empty() &&
       framework_.scores().UniformScore(*column.hook, state_, pod_, nodes) == 0) {
     FindExtremes(column);
@@ -177,20 +159,10 @@ Status ScoreColumns::ScoreColumn(const NodeTable& nodes, Column& column, bool& d
       column.raw.empty() && absl::c_all_of(scores, [](int64_t score) { return score == 0; });
   if (!stays_zero) {
     column.raw.resize(nodes.size());
-    for (size_t i = 0; i < rows.size(); ++i) {
-      differs |= std::exchange(column.raw[rows[i]], scores[i]) != scores[i];
-    }
+    for (size_t i = 0; i < rows.size(); ++i) column.raw[rows[i]] = scores[i];
   }
   FindExtremes(column);
   return Status::Success();
-}
-
-void ScoreColumns::Move(const RowMove& move) {
-  for (Column& column : normalized_) {
-    if (!column.raw.empty()) move.Apply(column.raw);
-  }
-  move.Apply(unnormalized_totals_);
-  move.Apply(totals_, kInfeasible);
 }
 
 // --- Extremes ---
@@ -288,10 +260,6 @@ Status ScoreColumns::AddNormalized(const Column& column, std::vector<NodeRow>& r
   rows.resize(size);
   for (size_t i = 0; i < size; ++i) totals_[rows[i]] += scores[i] * factor;
   return status;
-}
-
-void ScoreColumns::RebuildBestRow(NodeRow first) {
-  best_.Build(static_cast<int>(totals_.size()), ByTotal(totals_), first);
 }
 
 NodeRow ScoreColumns::BestAccepted(absl::FunctionRef<bool(NodeRow)> accepts, int most) {

@@ -51,8 +51,6 @@ class ScoreColumns {
 
   // All of the feasible rows, and then Renormalize().
   Status Score(const NodeTable& nodes);
-  // The same, by plugins that depend on Aspect::kImageSpread. Sets `differs` if a score is another.
-  Status ScoreByImageSpread(const NodeTable& nodes, bool& differs);
   struct FeasibleRow {
     NodeRow row;
     bool was_feasible;  // and has raw scores
@@ -64,7 +62,6 @@ class ScoreColumns {
   void Remove(NodeRow row) {
     for (Column& column : normalized_) column.Remove(column.score(row));
   }
-  void Move(const RowMove& move);
 
   // --- Extremes ---
 
@@ -83,8 +80,6 @@ class ScoreColumns {
   Status Renormalize(int size);
   // The totals of some rows.
   Status UpdateTotals(absl::Span<const NodeRow> rows);
-  // The order of the totals, of which those before `first` stayed where they were.
-  void RebuildBestRow(NodeRow first);
   int64_t total(NodeRow row) const { return totals_[row]; }
   // The totals of some of the feasible rows, normalised over these.
   Status TotalsOf(absl::Span<const NodeRow> rows, absl::Span<int64_t> totals) const;
@@ -113,7 +108,7 @@ class ScoreColumns {
 
   Status CallPlugin(const NodeTable& nodes, const Scorer& scorer, absl::Span<const NodeRow> rows);
   Status AddUnnormalizedScores(const NodeTable& nodes, absl::Span<const NodeRow> rows);
-  Status ScoreColumn(const NodeTable& nodes, Column& column, bool& differs);
+  Status ScoreColumn(const NodeTable& nodes, Column& column);
   void FindExtremes(Column& column) const;
   Status AddNormalized(const Column& column, std::vector<NodeRow>& rows);
 

@@ -38,7 +38,6 @@ bool SomeFilterReadsObjects(const EvaluationRequest& request, PluginMask node_pl
 
 bool ScoreFirstSearch::Find(const EvaluationRequest& request, PluginMask node_plugins,
                             Evaluation& evaluation) {
-  const bool filters_first = none_is_feasible_;
   failed_ = none_is_feasible_ = false;
   if (request.nodes.size() < kFewNodes || SomeFilterReadsObjects(request, node_plugins)) {
     return false;
@@ -49,25 +48,11 @@ bool ScoreFirstSearch::Find(const EvaluationRequest& request, PluginMask node_pl
     absl::c_iota(rows_, 0);
   }
   verdicts_.Reset(request.nodes.size());
-  if ((filters_first && !SomeIsFeasible(request)) || !PreScore(request, node_plugins) ||
-      !ScoreAll(request, node_plugins)) {
-    return false;
-  }
+  if (!PreScore(request, node_plugins) || !ScoreAll(request, node_plugins)) return false;
   const NodeRow best = FindBest(request);
   if (failed_ || best < 0) return false;  // the full evaluation will say why
   evaluation.best = best;
   return true;
-}
-
-// Filters all nodes, of which none is filtered yet.
-bool ScoreFirstSearch::SomeIsFeasible(const EvaluationRequest& request) {
-  const Status status = request.framework.nomination_filter().RunFilterNodesWithNominatedPods(
-      request.state, *request.pod, request.nodes, rows_, verdicts_);
-  failed_ |= !status.ok();
-  if (failed_) return false;
-  const bool some = AnyFeasible(verdicts_);
-  none_is_feasible_ = !some;
-  return some;
 }
 
 // Whether the raw scores of all plugins that score this pod are known without the feasible nodes.

@@ -25,9 +25,8 @@ bool SomeFilterReadsObjects(const EvaluationRequest& request, PluginMask node_pl
 // - on the domains that have feasible nodes: a feasible node of each domain is looked for first;
 // - on which nodes are feasible: this search is not used.
 // If scores are normalised, nodes at both ends of the range are filtered until the lowest and the
-// highest score are those of feasible nodes. After a search in vain the next one filters first:
-// nodes that are full for one pod mostly are for the next. Keeps scratch memory between searches.
-// Scheduling thread.
+// highest score are those of feasible nodes. Keeps scratch memory between searches. Scheduling
+// thread.
 class ScoreFirstSearch {
  public:
   // Sets `evaluation.best`. `request.state` has PreFilter of all plugins, which names no nodes;
@@ -38,7 +37,6 @@ class ScoreFirstSearch {
   NodeVerdicts* rejections() { return none_is_feasible_ ? &verdicts_ : nullptr; }
 
  private:
-  bool SomeIsFeasible(const EvaluationRequest& request);
   bool PreScore(const EvaluationRequest& request, PluginMask node_plugins);
   bool SetFeasible(const EvaluationRequest& request);
   bool FindFeasibleByDomain(const EvaluationRequest& request, const LabelColumn& column);

@@ -55,8 +55,6 @@ constexpr uint64_t kMaxGap = 50;
 // A class of which a pod comes whenever so many rows changed.
 class ComingBack {
  public:
-  explicit ComingBack(uint64_t weight = 1) : weight_(weight) {}
-
   // After how many more pods it is cached; 0 if it is not after a hundred.
   int PodsUntilCached(uint64_t rows) {
     for (int pods = 1; pods <= 100; ++pods) {
@@ -65,7 +63,6 @@ class ComingBack {
               key_, kRoom, [] { return std::make_unique<int>(0); }, 0, kMaxGap) != nullptr) {
         return pods;
       }
-      memory_.SetWeight(key_, weight_);
     }
     return 0;
   }
@@ -81,7 +78,6 @@ class ComingBack {
  private:
   const ClassKey key_{"1", nullptr};
   EquivalenceCache<int> memory_;
-  const uint64_t weight_;
   uint64_t version_ = 1;
 };
 
@@ -94,8 +90,6 @@ TEST(EquivalenceCache, PodsThatAreFarApartAreCachedWhenTheyComeOftenEnough) {
   EXPECT_GT(ComingBack().PodsUntilCached(17), 5);
   EXPECT_GT(ComingBack().PodsUntilCached(40), 5);
   EXPECT_EQ(ComingBack().PodsUntilCached(51), 0);
-  EXPECT_EQ(ComingBack(2).PodsUntilCached(40), 0) << "each row counts twice";
-  EXPECT_GT(ComingBack(2).PodsUntilCached(20), 5);
 }
 
 TEST(EquivalenceCache, ALongAbsenceIsForgivenSoon) {

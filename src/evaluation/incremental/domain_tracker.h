@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What rules say of topology domains, kept from one cycle to another.
-#ifndef BERTH_SRC_FRAMEWORK_DOMAIN_TRACKER_H_
-#define BERTH_SRC_FRAMEWORK_DOMAIN_TRACKER_H_
+#ifndef BERTH_SRC_EVALUATION_INCREMENTAL_DOMAIN_TRACKER_H_
+#define BERTH_SRC_EVALUATION_INCREMENTAL_DOMAIN_TRACKER_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -131,4 +131,4 @@ class DomainTracker {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_FRAMEWORK_DOMAIN_TRACKER_H_
+#endif  // BERTH_SRC_EVALUATION_INCREMENTAL_DOMAIN_TRACKER_H_

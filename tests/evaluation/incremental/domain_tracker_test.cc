@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is known of topology domains from one cycle to another, in random histories: it is what a
 // look at all of them finds. BERTH_TEST_SEED repeats one history.
-#include "framework/domain_tracker.h"
+#include "evaluation/incremental/domain_tracker.h"
 
 #include <algorithm>
 #include <cstdlib>
