@@ -47,9 +47,13 @@ TEST(GatesThatAreOff, AreNamedOnceALoad) {
            {ClaimOf("c", RequestOf("d", ", capacity: {requests: {m: 1}}")),
             "its requests for capacity are ignored, devices are given whole: feature gate "
             "DRAConsumableCapacity"},
-           {SliceOf("d", Gpus(1,
-                              ", consumesCounters: [{counterSet: s, counters: {m: {value: "
-                              "1}}}]")),
+           {absl::StrCat(SliceOf("d",
+                                 Gpus(1,
+                                      ", consumesCounters: [{counterSet: s, counters: {m: {value: "
+                                      "1}}}]"),
+                                 2),
+                         SliceOf("d", "  sharedCounters: [{name: s, counters: {m: {value: 1}}}]\n",
+                                 2, "-counters")),
             "its partitions go to no claim: feature gate DRAPartitionableDevices"},
            {SliceOf("d", conditions), "feature gate DRADeviceBindingConditions"},
            {ClassOf("d", "extendedResourceName: d.x/gpu, "),
