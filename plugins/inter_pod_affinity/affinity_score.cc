@@ -147,7 +147,13 @@ std::optional<Status> InterPodAffinity::PreScoreDomains(CycleState& state, const
       !pod.preferred_affinity_terms().empty() || !pod.preferred_anti_affinity_terms().empty();
   if (args_.ignore_preferred_terms_of_existing_pods && !has_preferences) return Status::Skip();
 
+  TermKinds kinds = TermKind::kPreferredAffinity | TermKind::kPreferredAntiAffinity;
+  if (args_.hard_pod_affinity_weight > 0) kinds |= TermKind::kRequiredAffinity;
   const PodTable& pods = nodes.pods();
+  const auto about_pod =
+      pods.TermsAbout(pod, handle_.objects().NamespaceLabels(pod.namespace_name()), kinds);
+  if (!has_preferences && about_pod.empty()) return Status::Skip();
+
   auto data = std::make_unique<AffinityScoreState>();
   const auto add_own = [&](const WeightedAffinityTerm& own, int64_t sign) {
     const PodSelector selector = namespaces_.PodsOf(own.term, handle_.objects());
@@ -155,11 +161,7 @@ std::optional<Status> InterPodAffinity::PreScoreDomains(CycleState& state, const
   };
   for (const WeightedAffinityTerm& own : pod.preferred_affinity_terms()) add_own(own, 1);
   for (const WeightedAffinityTerm& own : pod.preferred_anti_affinity_terms()) add_own(own, -1);
-
-  TermKinds kinds = TermKind::kPreferredAffinity | TermKind::kPreferredAntiAffinity;
-  if (args_.hard_pod_affinity_weight > 0) kinds |= TermKind::kRequiredAffinity;
-  const LabelSet* const namespace_labels = handle_.objects().NamespaceLabels(pod.namespace_name());
-  for (const PodTerm* its : pods.TermsAbout(pod, namespace_labels, kinds)) {
+  for (const PodTerm* its : about_pod) {
     const int64_t weight = WeightOf(*its, args_.hard_pod_affinity_weight);
     // The term stays as long as the cycle lasts.
     std::shared_ptr<const PodCounts> counts(std::shared_ptr<void>(), &its->counts);

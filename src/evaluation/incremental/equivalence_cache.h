@@ -93,8 +93,8 @@ class EquivalenceCache {
       if (entries_.back().last_use > before) return nullptr;
       DropOldest();
     }
-    entries_.push_front({std::string(key.signature()), key.owner(), key.hash(), make(), uses_,
-                         version_, seen.gap});
+    entries_.push_front(
+        {std::string(key.signature()), key.owner(), key.hash(), make(), uses_, version_, seen.gap});
     seen_.erase(it);
     by_hash_.emplace(key.hash(), entries_.begin());
     return entries_.front().value.get();
@@ -129,8 +129,8 @@ class EquivalenceCache {
     size_t hash;
     std::unique_ptr<T> value;
     uint64_t last_use;
-    uint64_t version;      // at that use
-    uint64_t gap;          // see gap()
+    uint64_t version;  // at that use
+    uint64_t gap;      // see gap()
 
     bool Is(const ClassKey& key) const {
       return owner == key.owner() && signature == key.signature();

@@ -62,11 +62,11 @@ Status ScoreCache::Refresh(const NodeTable& nodes, const Nominator& nominator,
   const bool other_inputs = objects != nullptr && !(objects->inputs == inputs_);
   if (other_inputs) inputs_ = objects->inputs;
   if (rebuild) {
-    scratch_.aspects.assign(nodes.size(), 0);
+    scratch_.is_changed.assign(nodes.size(), 0);
     return Rebuild(nodes, evaluated_pod);
   }
   const absl::Cleanup unmark = [this] {
-    for (const NodeRow row : scratch_.changed) scratch_.aspects[row] = 0;
+    for (const NodeRow row : scratch_.changed) scratch_.is_changed[row] = 0;
   };
   if (other_inputs) {
     bool scored_anew = false;
@@ -88,7 +88,7 @@ Status ScoreCache::Refresh(const NodeTable& nodes, const Nominator& nominator,
 // Where nothing was feasible: whether that is still so.
 Status ScoreCache::LookForFeasible(const NodeTable& nodes, const PodInfo& evaluated_pod) {
   for (const NodeRow row : scratch_.changed) {
-    Status status = FilterAgain(row, Aspect::kEverything, evaluated_pod);
+    Status status = FilterAgain(row, evaluated_pod);
     if (status.IsError()) return status;
     if (status.ok()) return Rebuild(nodes, evaluated_pod);
     SetVerdict(row, status);
@@ -110,7 +110,7 @@ Status ScoreCache::AdoptInputs(const NodeTable& nodes, const PodInfo& evaluated_
   feasible_.Recount();
   if (feasible() == absl::MakeConstSpan(before)) return Status::Success();
   for (const NodeRow row : scratch_.changed) {
-    status = FilterAgain(row, Aspect::kEverything, evaluated_pod);
+    status = FilterAgain(row, evaluated_pod);
     if (status.IsError()) return status;
     SetVerdict(row, status);
   }
@@ -137,23 +137,22 @@ bool ScoreCache::IsObjectFilter(uint8_t filter) const {
 bool ScoreCache::CollectChanged(const NodeTable& nodes, const Nominator& nominator,
                                 const PodInfo& evaluated_pod) {
   scratch_.changed.clear();
-  scratch_.aspects.resize(nodes.size());
+  scratch_.is_changed.resize(nodes.size());
   const bool have_moved =
       nodes.order_version() != std::exchange(order_version_, nodes.order_version());
   // Claims of nominated pods count on their node, and may change while it does not.
   const bool all_nominated = object_filters_ != 0;
   const bool followed = node_changes_.CatchUp(
       {nodes, nominator, evaluated_pod, depends_on_, state_.skips().filter, all_nominated},
-      [&](NodeRow row, Aspects aspects) {
-        if (!have_moved) MarkChanged(row, aspects);
+      [&](NodeRow row, Aspects) {
+        if (!have_moved) MarkChanged(row);
       },
       [](const RowMove&) {}, [] {});
   return followed && !have_moved && scratch_.changed.size() <= MaxChangedRows(nodes.size());
 }
 
-void ScoreCache::MarkChanged(NodeRow row, Aspects aspects) {
-  if (scratch_.aspects[row] == 0) scratch_.changed.push_back(row);
-  scratch_.aspects[row] |= aspects;
+void ScoreCache::MarkChanged(NodeRow row) {
+  if (std::exchange(scratch_.is_changed[row], 1) == 0) scratch_.changed.push_back(row);
 }
 
 // The pod's state, once: these plugins' PreFilter and PreScore do not look at nodes.
@@ -168,8 +167,8 @@ Status ScoreCache::Prepare(const NodeTable& nodes) {
   for (const Hook<FilterPlugin>& hook : framework_.plugins().filter) {
     const PluginMask plugin = MaskOf(hook);
     if ((plugin & plugins_ & ~state_.skips().filter) == 0) continue;
-    filters_.push_back({plugin, framework_.signer().DependenciesOf(plugin)});
-    depends_on_ |= filters_.back().depends_on;
+    active_filters_ |= plugin;
+    depends_on_ |= framework_.signer().DependenciesOf(plugin);
   }
   if (object_filters_ != 0) depends_on_ |= kOfObjectFilters;
   prepared_ = true;
@@ -201,17 +200,12 @@ Status ScoreCache::ScoreAnew(const NodeTable& nodes) {
   return status;
 }
 
-// Filters scratch_.changed again and gives its feasible rows their raw scores, by the plugins that
-// depend on what changed.
+// Filters scratch_.changed again and gives its feasible rows their raw scores.
 Status ScoreCache::RefilterChanged(const PodInfo& evaluated_pod) {
-  Aspects aspects = Aspect::kNothing;
   scratch_.rescored.clear();
   for (const NodeRow row : scratch_.changed) {
     const bool was_feasible = feasible_.contains(row);
-    // Another plugin may be the first now to reject a row that was rejected.
-    if (!was_feasible) scratch_.aspects[row] = Aspect::kEverything;
-    aspects |= scratch_.aspects[row];
-    const Status status = FilterAgain(row, scratch_.aspects[row], evaluated_pod);
+    const Status status = FilterAgain(row, evaluated_pod);
     if (status.IsError()) return status;
     SetVerdict(row, status);
     if (status.ok()) {
@@ -220,27 +214,17 @@ Status ScoreCache::RefilterChanged(const PodInfo& evaluated_pod) {
       columns_.Remove(row);
     }
   }
-  return columns_.ScoreRows(*nodes_, scratch_.rescored, aspects);
+  return columns_.ScoreRows(*nodes_, scratch_.rescored);
 }
 
-PluginMask ScoreCache::FiltersConcernedBy(Aspects aspects) const {
-  PluginMask concerned = 0;
-  for (const ActiveFilter& filter : filters_) {
-    if (Concerns(aspects, filter.depends_on)) concerned |= filter.plugin;
-  }
-  return concerned;
-}
-
-Status ScoreCache::FilterAgain(NodeRow row, Aspects aspects, const PodInfo& evaluated_pod) {
-  const PluginMask concerned = FiltersConcernedBy(aspects);
+Status ScoreCache::FilterAgain(NodeRow row, const PodInfo& evaluated_pod) {
   const auto filter = [&](CycleState& state) {
     return framework_.nomination_filter().RunFilterWithNominatedPods(state, evaluated_pod,
                                                                      nodes_->node(row));
   };
   Status status;
-  if (concerned != 0) status = RunOnly(concerned, state_, [&] { return filter(state_); });
-  const bool ask_objects = objects_ != nullptr && Concerns(aspects, kOfObjectFilters);
-  if (!status.ok() || !ask_objects) return status;
+  if (active_filters_ != 0) status = filter(state_);
+  if (!status.ok() || objects_ == nullptr) return status;
   return RunOnly(object_filters_, *objects_, [&] { return filter(*objects_); });
 }
 

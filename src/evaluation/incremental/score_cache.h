@@ -36,8 +36,8 @@ class ScoreCache {
 
   // What a Refresh() needs meanwhile; caches share one.
   struct Scratch {
-    std::vector<NodeRow> changed;  // rows to be filtered again
-    std::vector<Aspects> aspects;  // by row: what of it changed; all 0 between calls
+    std::vector<NodeRow> changed;     // rows to be filtered again
+    std::vector<uint8_t> is_changed;  // by row; all 0 between calls
     std::vector<ScoreColumns::FeasibleRow> rescored;
     ScoreColumns::Scratch columns;
   };
@@ -107,12 +107,6 @@ class ScoreCache {
   }
 
  private:
-  // A plugin that PreFilter did not skip for the pod.
-  struct ActiveFilter {
-    PluginMask plugin;
-    Aspects depends_on;
-  };
-
   Status Prepare(const NodeTable& nodes);
   Status Rebuild(const NodeTable& nodes, const PodInfo& evaluated_pod);
   Status ScoreAnew(const NodeTable& nodes);
@@ -122,10 +116,9 @@ class ScoreCache {
                           absl::Span<const NodeRow> rows);
   bool CollectChanged(const NodeTable& nodes, const Nominator& nominator,
                       const PodInfo& evaluated_pod);
-  void MarkChanged(NodeRow row, Aspects aspects);
+  void MarkChanged(NodeRow row);
   Status RefilterChanged(const PodInfo& evaluated_pod);
-  PluginMask FiltersConcernedBy(Aspects aspects) const;
-  Status FilterAgain(NodeRow row, Aspects aspects, const PodInfo& evaluated_pod);
+  Status FilterAgain(NodeRow row, const PodInfo& evaluated_pod);
   void SetVerdict(NodeRow row, const Status& status);
   Status Renormalize();
   // An object filter is the rejector if no other is.
@@ -146,9 +139,9 @@ class ScoreCache {
   NodeChangeTracker node_changes_;
   uint64_t order_version_ = 0;  // of the table
   CycleState state_;
-  std::vector<PluginInputs> inputs_;   // of object filters, as of the last Refresh()
-  CycleState* objects_ = nullptr;      // of the evaluated_pod, in a Refresh() with object filters
-  std::vector<ActiveFilter> filters_;  // without object filters
+  std::vector<PluginInputs> inputs_;  // of object filters, as of the last Refresh()
+  CycleState* objects_ = nullptr;     // of the evaluated_pod, in a Refresh() with object filters
+  PluginMask active_filters_ = 0;     // of plugins_ that PreFilter did not skip
   FeasibleRows feasible_;
   ScoreColumns columns_;
   RowJournal changes_;

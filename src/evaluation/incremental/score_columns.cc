@@ -72,13 +72,11 @@ Aspects ScoreColumns::AddPlugins() {
   Aspects all = Aspect::kNothing;
   for (const Hook<ScorePlugin>& hook : framework_.plugins().score) {
     if (state_.skips().score & MaskOf(hook)) continue;
-    const Scorer scorer = {&hook, framework_.signer().DependenciesOf(MaskOf(hook))};
-    all |= scorer.depends_on;
+    all |= framework_.signer().DependenciesOf(MaskOf(hook));
     if (hook.extensions != nullptr) {
-      normalized_.push_back({scorer});
+      normalized_.push_back({&hook});
     } else {
-      unnormalized_.push_back(scorer);
-      unnormalized_depend_on_ |= scorer.depends_on;
+      unnormalized_.push_back(&hook);
     }
   }
   return all;
@@ -95,20 +93,16 @@ Status ScoreColumns::Score(const NodeTable& nodes) {
   return status.ok() ? Renormalize(nodes.size()) : status;
 }
 
-Status ScoreColumns::ScoreRows(const NodeTable& nodes, absl::Span<const FeasibleRow> rows,
-                               Aspects changed) {
+Status ScoreColumns::ScoreRows(const NodeTable& nodes, absl::Span<const FeasibleRow> rows) {
   if (rows.empty()) return Status::Success();
   std::vector<NodeRow>& changed_rows = scratch_.rows;
   changed_rows.clear();
   for (const FeasibleRow& scored : rows) changed_rows.push_back(scored.row);
-  if (Concerns(changed, unnormalized_depend_on_)) {
-    for (const NodeRow row : changed_rows) unnormalized_totals_[row] = 0;
-    Status status = AddUnnormalizedScores(nodes, changed_rows);
-    if (!status.ok()) return status;
-  }
+  for (const NodeRow row : changed_rows) unnormalized_totals_[row] = 0;
+  Status status = AddUnnormalizedScores(nodes, changed_rows);
+  if (!status.ok()) return status;
   for (Column& column : normalized_) {
-    if (!Concerns(changed, column.depends_on)) continue;
-    Status status = CallPlugin(nodes, column, changed_rows);
+    status = CallPlugin(nodes, *column.hook, changed_rows);
     if (!status.ok()) return status;
     for (size_t i = 0; i < rows.size(); ++i) {
       const auto [row, was_feasible] = rows[i];
@@ -121,22 +115,22 @@ Status ScoreColumns::ScoreRows(const NodeTable& nodes, absl::Span<const Feasible
 }
 
 // The raw scores of `rows`, into scratch_.scores.
-Status ScoreColumns::CallPlugin(const NodeTable& nodes, const Scorer& scorer,
+Status ScoreColumns::CallPlugin(const NodeTable& nodes, const Hook<ScorePlugin>& hook,
                                 absl::Span<const NodeRow> rows) {
   scratch_.scores.assign(rows.size(), 0);  // a plugin that forgets a row must not see another's
-  return framework_.scores().RunScorePlugin(*scorer.hook, state_, pod_, nodes, rows,
+  return framework_.scores().RunScorePlugin(hook, state_, pod_, nodes, rows,
                                             absl::MakeSpan(scratch_.scores));
 }
 
 // Adds the weighted scores of unnormalized_ to unnormalized_totals_ of `rows`, which are 0.
 Status ScoreColumns::AddUnnormalizedScores(const NodeTable& nodes, absl::Span<const NodeRow> rows) {
   const ScoreRunner& runner = framework_.scores();
-  for (const Scorer& scorer : unnormalized_) {
-    if (runner.UniformScore(*scorer.hook, state_, pod_, nodes) == 0) continue;
-    Status status = CallPlugin(nodes, scorer, rows);
-    if (status.ok()) status = runner.CheckScores(*scorer.hook, scratch_.scores);
+  for (const Hook<ScorePlugin>* const hook : unnormalized_) {
+    if (runner.UniformScore(*hook, state_, pod_, nodes) == 0) continue;
+    Status status = CallPlugin(nodes, *hook, rows);
+    if (status.ok()) status = runner.CheckScores(*hook, scratch_.scores);
     if (!status.ok()) return status;
-    const int64_t factor = runner.ScoreFactor(*scorer.hook);
+    const int64_t factor = runner.ScoreFactor(*hook);
     for (size_t i = 0; i < rows.size(); ++i) {
       unnormalized_totals_[rows[i]] += scratch_.scores[i] * factor;
     }
@@ -152,7 +146,7 @@ Status ScoreColumns::ScoreColumn(const NodeTable& nodes, Column& column) {
     return Status::Success();
   }
   const absl::Span<const NodeRow> rows = feasible_.rows();
-  Status status = CallPlugin(nodes, column, rows);
+  Status status = CallPlugin(nodes, *column.hook, rows);
   if (!status.ok()) return status;
   const std::vector<int64_t>& scores = scratch_.scores;
   const bool stays_zero =

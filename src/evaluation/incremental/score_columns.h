@@ -19,11 +19,6 @@
 
 namespace berth {
 
-// Whether a plugin is to be asked again; of a row that was rejected before, every one.
-inline bool Concerns(Aspects changed, Aspects depends_on) {
-  return changed == Aspect::kEverything || (changed & depends_on) != 0;
-}
-
 // The scores of a ScoreCache. Rows that change get their raw scores first (ScoreRows, Remove). Then
 // either their totals are added up again (UpdateTotals), or, if the extremes of a plugin that
 // normalises are others now, all totals are (Renormalize). Scheduling thread.
@@ -55,9 +50,8 @@ class ScoreColumns {
     NodeRow row;
     bool was_feasible;  // and has raw scores
   };
-  // Some feasible rows, by plugins that depend on what of them changed: everything, if one was not
-  // feasible.
-  Status ScoreRows(const NodeTable& nodes, absl::Span<const FeasibleRow> rows, Aspects changed);
+  // Some feasible rows.
+  Status ScoreRows(const NodeTable& nodes, absl::Span<const FeasibleRow> rows);
   // The row is not feasible any more.
   void Remove(NodeRow row) {
     for (Column& column : normalized_) column.Remove(column.score(row));
@@ -87,12 +81,9 @@ class ScoreColumns {
   NodeRow BestAccepted(absl::FunctionRef<bool(NodeRow)> accepts, int most);
 
  private:
-  struct Scorer {
-    const Hook<ScorePlugin>* hook;
-    Aspects depends_on;
-  };
   // The raw scores of a plugin that normalises, and their extremes over the feasible rows.
-  struct Column : Scorer {
+  struct Column {
+    const Hook<ScorePlugin>* hook;
     std::vector<int64_t> raw;  // by row; empty as long as all are 0
     int64_t low = 0, high = 0;
     int count = 0, at_low = 0, at_high = 0;  // rows in all, and at the extremes
@@ -106,7 +97,8 @@ class ScoreColumns {
     bool all_equal() const { return low == high; }
   };
 
-  Status CallPlugin(const NodeTable& nodes, const Scorer& scorer, absl::Span<const NodeRow> rows);
+  Status CallPlugin(const NodeTable& nodes, const Hook<ScorePlugin>& hook,
+                    absl::Span<const NodeRow> rows);
   Status AddUnnormalizedScores(const NodeTable& nodes, absl::Span<const NodeRow> rows);
   Status ScoreColumn(const NodeTable& nodes, Column& column);
   void FindExtremes(Column& column) const;
@@ -116,9 +108,8 @@ class ScoreColumns {
   const PodInfo& pod_;
   const CycleState& state_;
   const FeasibleRows& feasible_;
-  std::vector<Scorer> unnormalized_;  // score plugins that do not normalise
-  Aspects unnormalized_depend_on_ = Aspect::kNothing;
-  std::vector<Column> normalized_;            // those that do
+  std::vector<const Hook<ScorePlugin>*> unnormalized_;  // score plugins that do not normalise
+  std::vector<Column> normalized_;                      // those that do
   std::vector<int64_t> unnormalized_totals_;  // by row: the weighted scores of unnormalized_
   std::vector<int64_t> totals_;               // by row; kInfeasible if it is not feasible
   BestRow best_;
