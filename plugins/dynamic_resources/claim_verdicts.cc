@@ -108,7 +108,7 @@ Status ClaimVerdicts::StatusOf(ClaimVerdict verdict, const ClaimsOfPod& claims,
     case ClaimVerdict::kCannotAllocate:
       return rejected(kCannotAllocate);
     case ClaimVerdict::kInvalidPools:
-      return rejected("invalid resource pools were encountered");
+      return rejected(kInvalidPools);
     case ClaimVerdict::kTimedOut:
       return rejected("timed out trying to allocate devices");
     case ClaimVerdict::kUnavailable:

@@ -19,6 +19,7 @@ namespace berth {
 
 // Upstream's text for a node where a claim gets no devices.
 inline constexpr char kCannotAllocate[] = "cannot allocate all claims";
+inline constexpr char kInvalidPools[] = "invalid resource pools were encountered";
 
 // As a number that nodes with the same reason share.
 enum class ClaimVerdict : uint8_t {

@@ -28,8 +28,6 @@ namespace {
 // So many devices are named in one place.
 constexpr size_t kMostNamed = 8;
 
-constexpr absl::string_view kInUse = "in use";  // RejectedDevices::reason
-
 std::string CountOf(size_t count, absl::string_view noun) {
   return absl::StrCat(count, " ", noun, count == 1 ? "" : "s");
 }
@@ -211,7 +209,7 @@ void NameNominatedPods(const ClaimsOfPod& claims, const ClusterDevices& devices,
       std::map<std::string, RejectedDevices> planned;  // by the pod's key
       std::erase_if(of_reason.devices, [&](const DeviceId& device) {
         const auto nominated = claims.nominated->devices.find(device);
-        if (!absl::StartsWith(of_reason.reason, kInUse) ||
+        if (of_reason.cause != RejectedDevices::Cause::kInUse ||
             nominated == claims.nominated->devices.end()) {
           return false;
         }
@@ -221,6 +219,7 @@ void NameNominatedPods(const ClaimsOfPod& claims, const ClusterDevices& devices,
       });
       for (auto& [pod, of_pod] : planned) {
         of_pod.reason = absl::StrCat("planned for ", pod, ", which is nominated");
+        of_pod.cause = of_reason.cause;
         of_pod.reached = of_reason.reached;
         rejected.push_back(std::move(of_pod));
       }
@@ -264,10 +263,10 @@ std::vector<ExplainedRequest> ExplainedOn(const ClaimsOfPod& claims,
 
 }  // namespace
 
-std::vector<std::string> GatesInTheWay(const ClaimsOfPod& claims, const ClusterDevices& devices,
-                                       const NodeTable& nodes, const ObjectStore& objects) {
+DevicesOutOfReach WhyOutOfReach(const ClaimsOfPod& claims, const ClusterDevices& devices,
+                                const NodeTable& nodes, const ObjectStore& objects) {
   constexpr int kMostNodes = 8;
-  std::set<std::string> gates;
+  std::set<std::string> gates, pools;
   for (NodeRow row = 0; row < std::min<NodeRow>(nodes.size(), kMostNodes); ++row) {
     const ClaimsToAllocate* const on_node = claims.ToAllocateOn(nodes.node(row));
     if (on_node == nullptr) continue;
@@ -275,6 +274,7 @@ std::vector<std::string> GatesInTheWay(const ClaimsOfPod& claims, const ClusterD
          ExplainedOn(claims, *on_node, devices, nodes.node(row))) {
       for (const RejectedDevices& rejected : request.rejected) {
         if (!rejected.gate.empty()) gates.emplace(rejected.gate);
+        if (!rejected.pool.empty()) pools.insert(rejected.pool);
       }
     }
   }
@@ -285,7 +285,7 @@ std::vector<std::string> GatesInTheWay(const ClaimsOfPod& claims, const ClusterD
       })) {
     gates.emplace("DRAPartitionableDevices");
   }
-  return {gates.begin(), gates.end()};
+  return {{gates.begin(), gates.end()}, {pools.begin(), pools.end()}};
 }
 
 std::vector<NodeNote> NotesOnExtendedResources(const PodInfo& pod, const NodeInfo& node,

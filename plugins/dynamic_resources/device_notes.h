@@ -28,10 +28,15 @@ std::vector<NodeNote> NotesOnDevices(const ClaimsOfPod& claims,
                                      absl::Span<const PlannedAllocation> planned,
                                      const ClusterDevices& devices, const NodeInfo& node);
 
-// The feature gates that are off and without which nodes have devices that would match claims: of
-// the first nodes that say so.
-std::vector<std::string> GatesInTheWay(const ClaimsOfPod& claims, const ClusterDevices& devices,
-                                       const NodeTable& nodes, const ObjectStore& objects);
+// What keeps devices of nodes from claims that they would match, or might.
+struct DevicesOutOfReach {
+  std::vector<std::string> gates;  // feature gates that are off
+  std::vector<std::string> pools;  // "d/p is incomplete: it has 1 of 2 slices of generation 3"
+};
+
+// Of the first nodes.
+DevicesOutOfReach WhyOutOfReach(const ClaimsOfPod& claims, const ClusterDevices& devices,
+                                const NodeTable& nodes, const ObjectStore& objects);
 
 // For profiles without DRAExtendedResource: resources that the node does not have, and for which
 // devices of a class would stand.

@@ -10,6 +10,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/types/span.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/resource_v1.pb.h"
 #include "berth/api/time.h"
@@ -484,16 +485,28 @@ void DynamicResources::ExplainWaiting(const PodInfo& pod, const Status& rejectio
                                       const NodeTable& nodes, WaitingFor& waiting) const {
   waiting.reason = WaitingReason::kDevices;
   if (rejection.IsWait()) return ExplainPreBind(pod, waiting);
-  if (rejection.reasons().empty() || rejection.reasons().front() != kCannotAllocate ||
-      !ignored_fields_.Any(devices_->inventory().features(), handle_.objects())) {
-    return;
-  }
+  if (rejection.reasons().empty()) return;
+  const std::string& reason = rejection.reasons().front();
+  const bool cannot_allocate =
+      reason == kCannotAllocate &&
+      (ignored_fields_.Any(devices_->inventory().features(), handle_.objects()) ||
+       incomplete_pools_.Any(handle_.objects()));
+  if (!cannot_allocate && reason != kInvalidPools) return;
   ClaimsOfPod claims;
   if (!reader_.Read(pod, claims).ok()) return;
-  const std::vector<std::string> gates = GatesInTheWay(claims, *devices_, nodes, handle_.objects());
-  if (gates.empty()) return;
-  absl::StrAppend(&waiting.detail, " (devices that match are out of reach while ",
-                  absl::StrJoin(gates, " and "), gates.size() == 1 ? " is" : " are", " off)");
+  const auto [gates, pools] = WhyOutOfReach(claims, *devices_, nodes, handle_.objects());
+  if (!gates.empty()) {
+    absl::StrAppend(&waiting.detail, " (devices that match are out of reach while ",
+                    absl::StrJoin(gates, " and "), gates.size() == 1 ? " is" : " are", " off)");
+  }
+  if (pools.empty()) return;
+  constexpr size_t kMostPools = 3;
+  const size_t named = std::min(pools.size(), kMostPools);
+  absl::StrAppend(&waiting.detail, " (pool ",
+                  absl::StrJoin(absl::MakeConstSpan(pools).first(named), "; pool "));
+  if (pools.size() > named)
+    absl::StrAppend(&waiting.detail, "; and ", pools.size() - named, " more");
+  absl::StrAppend(&waiting.detail, ")");
 }
 
 void DynamicResources::ExplainPreBind(const PodInfo& pod, WaitingFor& waiting) const {

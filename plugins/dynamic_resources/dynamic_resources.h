@@ -44,6 +44,7 @@
 #include "plugins/dynamic_resources/dynamic_resources_args.h"
 #include "plugins/dynamic_resources/fields_of_gates.h"
 #include "plugins/dynamic_resources/gang_devices.h"
+#include "plugins/dynamic_resources/incomplete_pools.h"
 #include "plugins/dynamic_resources/node_allocations.h"
 #include "plugins/dynamic_resources/nominated_devices.h"
 #include "plugins/dynamic_resources/shared_claims.h"
@@ -174,6 +175,7 @@ class DynamicResources final : public Plugin,
   const bool preempts_;
   const std::optional<absl::Duration> binding_timeout_;  // with DRADeviceBindingConditions
   mutable FieldsOfGatesInSlices ignored_fields_;         // for explanations
+  mutable IncompletePools incomplete_pools_;             // for explanations
   const DeviceScoring scoring_;
   const std::shared_ptr<ClusterDevices> devices_;
   const std::shared_ptr<ExtendedResourceClasses> classes_;  // null without DRAExtendedResource

@@ -57,20 +57,33 @@ void AddOfSlice(const DeviceFeatures& features, const api::ResourceSliceSpec& sp
 
 void AddOfClaim(const DeviceFeatures& features, const api::ResourceClaimSpec& spec,
                 std::vector<UnreadField>& fields) {
+  const auto& requests = spec.devices().requests();
+  const auto wants_admin_access = [](const api::DeviceRequest& request) {
+    return request.exactly().has_admin_access();
+  };
+  if (!features.admin_access && absl::c_any_of(requests, wants_admin_access)) {
+    fields.push_back(Off("DRAAdminAccess", "its adminAccess is an error for its pods"));
+  }
+  const auto is_list = [](const api::DeviceRequest& request) {
+    return !request.first_available().empty();
+  };
+  if (!features.prioritized_list && absl::c_any_of(requests, is_list)) {
+    fields.push_back(Off("DRAPrioritizedList", "its firstAvailable keeps its pods from all nodes"));
+  }
   if (features.consumable_capacity) return;
-  if (absl::c_any_of(spec.devices().constraints(), [](const api::DeviceConstraint& constraint) {
-        return constraint.has_distinct_attribute();
-      })) {
+  const bool is_distinct = absl::c_any_of(
+      spec.devices().constraints(),
+      [](const api::DeviceConstraint& constraint) { return constraint.has_distinct_attribute(); });
+  if (is_distinct && !features.binding_conditions) {
     fields.push_back(
         Off("DRAConsumableCapacity", "its distinctAttribute is an error for its pods"));
     return;
   }
-  const bool has_capacity =
-      absl::c_any_of(spec.devices().requests(), [](const api::DeviceRequest& request) {
-        return request.exactly().has_capacity() ||
-               absl::c_any_of(request.first_available(),
-                              [](const auto& alternative) { return alternative.has_capacity(); });
-      });
+  const bool has_capacity = absl::c_any_of(requests, [](const api::DeviceRequest& request) {
+    return request.exactly().has_capacity() ||
+           absl::c_any_of(request.first_available(),
+                          [](const auto& alternative) { return alternative.has_capacity(); });
+  });
   // With DRADeviceBindingConditions alone it is an error, of which the pod is told.
   if (!has_capacity || features.binding_conditions) return;
   fields.push_back(Off("DRAConsumableCapacity",

@@ -14,8 +14,8 @@
 
 namespace berth {
 
-// One for each gate that is off and would change what the object means. Not those of which pods are
-// told by an error of their claim.
+// One for each gate that is off and would change what the object means. Not capacity requests that
+// are an error of their claim.
 std::vector<UnreadField> FieldsOfGatesThatAreOff(const DeviceFeatures& features,
                                                  const Object& object);
 

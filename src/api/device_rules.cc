@@ -27,6 +27,7 @@ constexpr absl::string_view kFieldsOfExactly[] = {
 constexpr size_t kMostRequests = 32;
 constexpr size_t kMostAlternatives = 8;
 constexpr size_t kMostSelectors = 32;
+constexpr size_t kMostTolerations = 16;
 constexpr size_t kMostConstraints = 32;
 constexpr size_t kMostConfigurations = 32;
 constexpr size_t kMostUsersOfClaim = 256;
@@ -35,6 +36,16 @@ constexpr size_t kMostUsersOfClaim = 256;
 class ClaimRules : ObjectRules {
  public:
   using ObjectRules::ObjectRules;
+
+  // Of all kinds of resource.k8s.io.
+  void ObjectName(Value metadata) {
+    const Value name = metadata.Find("name");
+    if (Text(name).empty() || IsDnsSubdomain(Text(name))) return;
+    Refuse(name, metadata,
+           absl::StrCat("metadata.name: ", Quoted(Text(name)),
+                        " is no name of an object; it has lower case letters, digits, '-' and '.', "
+                        "up to 253, and begins and ends with a letter or digit"));
+  }
 
   void Claim(Value devices, const std::string& path) {
     AtMost(devices, "requests", path, kMostRequests);
@@ -87,7 +98,7 @@ class ClaimRules : ObjectRules {
     AtMost(owner, "selectors", path, kMostSelectors);
     ForEach(owner, "selectors", path, [&](Value selector, const std::string& at) {
       if (IsSet(selector.Find("cel"))) return;
-      Warn({}, selector, at + ": has no cel, and no device can match it");
+      Refuse({}, selector, at + ": has no cel, and no device can match it");
     });
   }
 
@@ -128,8 +139,13 @@ class ClaimRules : ObjectRules {
             absl::StrCat(path, ".firstAvailable: cannot stand beside ",
                          is_beta1() ? *set : "exactly", "; a request has one of them"));
     }
+    if (!IsSet(exactly) && !has_fields && list.size() == 0) {
+      Refuse({}, request,
+             absl::StrCat(path, ": asks for nothing; it has one of ",
+                          is_beta1() ? "deviceClassName" : "exactly", " and firstAvailable"));
+    }
     if (IsSet(exactly)) Exact(exactly, path + ".exactly");
-    if (is_beta1() && has_fields) Exact(request, path);
+    if (is_beta1() && has_fields && list.size() == 0) Exact(request, path);
     AtMost(request, "firstAvailable", path, kMostAlternatives);
     const std::string name(Text(request.Find("name")));
     ForEach(request, "firstAvailable", path, [&](Value alternative, const std::string& at) {
@@ -139,29 +155,60 @@ class ClaimRules : ObjectRules {
   }
 
   void Tolerations(Value request, const std::string& path) {
+    AtMost(request, "tolerations", path, kMostTolerations);
     ForEach(request, "tolerations", path, [&](Value toleration, const std::string& at) {
+      const Value key = toleration.Find("key");
+      if (!Text(key).empty() && !IsLabelKey(Text(key))) {
+        Refuse(key, toleration,
+               absl::StrCat(at, ".key: ", Quoted(Text(key)), " is no key of a label"));
+      }
       const Value value = toleration.Find("value");
-      if (Text(toleration.Find("operator")) == "Exists" && !Text(value).empty()) {
+      if (Text(toleration.Find("operator")) == "Exists") {
+        if (Text(value).empty()) return;
         Refuse(value, toleration, at + ".value: cannot be set with operator Exists");
+      } else if (!IsLabelValue(Text(value))) {
+        Refuse(value, toleration,
+               absl::StrCat(at, ".value: ", Quoted(Text(value)), " is no value of a label"));
       }
     });
   }
 
-  // A scheduler says what is wrong with a class or a count that is less than 1.
+  // Of requests and subrequests.
   void Exact(Value request, const std::string& path) {
+    DeviceClassName(request, path);
     Selectors(request, path);
     Tolerations(request, path);
     const Value count = request.Find("count");
-    if (Text(request.Find("allocationMode")) == "All" && count.AsInt64().value_or(0) != 0) {
+    const int64_t devices = count.AsInt64().value_or(0);
+    if (Text(request.Find("allocationMode")) == "All" && devices != 0) {
       Error(count, request,
             path + ".count: cannot be set with allocationMode All, which takes all there are");
+    } else if (devices < 0) {
+      Refuse(count, request, absl::StrCat(path, ".count: is ", devices, "; it is at least 1"));
+    }
+  }
+
+  void DeviceClassName(Value request, const std::string& path) {
+    const Value name = request.Find("deviceClassName");
+    if (Text(name).empty()) {
+      Refuse(name, request, path + ".deviceClassName: is missing");
+    } else if (!IsDnsSubdomain(Text(name))) {
+      Refuse(name, request,
+             absl::StrCat(path, ".deviceClassName: ", Quoted(Text(name)),
+                          " is no name of a class; it is the name of a DNS domain, as "
+                          "gpu.example.com"));
     }
   }
 
   void References(Value owner, const std::string& path) {
+    AtMost(owner, "requests", path, kMostRequests);
+    std::set<absl::string_view> names;
     ForEach(owner, "requests", path, [&](Value name, const std::string& at) {
-      if (requests_.count(std::string(Text(name))) > 0) return;
-      Error(name, owner, absl::StrCat(at, ": ", NoRequest(Text(name))));
+      if (requests_.count(std::string(Text(name))) == 0) {
+        Error(name, owner, absl::StrCat(at, ": ", NoRequest(Text(name))));
+      } else if (!names.insert(Text(name)).second) {
+        Refuse(name, owner, absl::StrCat(at, ": ", Quoted(Text(name)), " is there a second time"));
+      }
     });
   }
 
@@ -176,11 +223,18 @@ class ClaimRules : ObjectRules {
     ForEach(owner, "config", path, [&](Value config, const std::string& at) {
       const Value opaque = config.Find("opaque");
       if (!IsSet(opaque)) return Refuse({}, config, at + ".opaque: is missing");
-      if (Text(opaque.Find("driver")).empty()) {
-        Refuse(opaque.Find("driver"), opaque, at + ".opaque.driver: is missing");
+      const Value driver = opaque.Find("driver");
+      if (Text(driver).empty()) {
+        Refuse(driver, opaque, at + ".opaque.driver: is missing");
+      } else if (!IsDriverName(Text(driver))) {
+        Refuse(driver, opaque,
+               absl::StrCat(at, ".opaque.driver: ", Quoted(Text(driver)), kNoDriver));
       }
       if (!opaque.Find("parameters").IsMap()) {
-        Refuse(opaque.Find("parameters"), opaque, at + ".opaque.parameters: is no map");
+        const Value parameters = opaque.Find("parameters");
+        Refuse(parameters, opaque,
+               at + (IsSet(parameters) ? ".opaque.parameters: is no map"
+                                       : ".opaque.parameters: is missing; it is a map"));
       }
     });
   }
@@ -266,6 +320,12 @@ class ReferenceRules : ObjectRules {
   }
 };
 
+bool IsOfResourceGroup(Kind kind) {
+  return kind == Kind::kDeviceClass || kind == Kind::kResourceClaim ||
+         kind == Kind::kResourceClaimTemplate || kind == Kind::kResourceSlice ||
+         kind == Kind::kDeviceTaintRule;
+}
+
 void AddSelectors(Value owner, const std::string& path,
                   std::map<std::string, SourceLocation>& places) {
   size_t index = 0;
@@ -281,6 +341,7 @@ void AddSelectors(Value owner, const std::string& path,
 void CheckDeviceRules(Kind kind, absl::string_view version, Value object, Problems& problems) {
   ClaimRules rules(version, IsStored(object), problems);
   const Value spec = object.Find("spec");
+  if (IsOfResourceGroup(kind)) rules.ObjectName(object.Find("metadata"));
   if (kind == Kind::kDeviceClass) {
     rules.Class(spec, "spec");
   } else if (kind == Kind::kResourceClaim) {

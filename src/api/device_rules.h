@@ -16,8 +16,8 @@ namespace berth {
 
 // Adds what is wrong with a DeviceClass, ResourceClaim, ResourceClaimTemplate or ResourceSlice of
 // resource.k8s.io in `version` ("v1beta1"), with the taint of a DeviceTaintRule, or with a Pod;
-// nothing for other kinds. Each with the place of its field. What a scheduler says to the pod is
-// left to it or a warning, and so is what an API server has stored.
+// nothing for other kinds. Each with the place of its field. What an API server refuses is an
+// error, or a warning in an object that one has stored, unless no version of the API has it.
 void CheckDeviceRules(Kind kind, absl::string_view version, Value object, Problems& problems);
 
 // The same for the spec of a pod, at `path` of `object`: "spec.template.spec".

@@ -73,11 +73,14 @@ bool IsDnsSubdomain(absl::string_view text, size_t longest) {
   return text.size() <= longest && absl::c_all_of(absl::StrSplit(text, '.'), is_label);
 }
 
+bool IsDriverName(absl::string_view text) {
+  return IsDnsSubdomain(absl::AsciiStrToLower(text), kLongestLabel);
+}
+
 bool IsQualifiedName(absl::string_view text) {
   const size_t slash = text.find('/');
   if (slash == text.npos) return IsIdentifier(text);
-  return IsDnsSubdomain(absl::AsciiStrToLower(text.substr(0, slash)), kLongestLabel) &&
-         IsIdentifier(text.substr(slash + 1));
+  return IsDriverName(text.substr(0, slash)) && IsIdentifier(text.substr(slash + 1));
 }
 
 bool IsLabelKey(absl::string_view text) {

@@ -19,6 +19,11 @@ bool IsStored(Value object);
 bool IsDnsLabel(absl::string_view text);
 // Labels with dots between them, up to `longest` characters.
 bool IsDnsSubdomain(absl::string_view text, size_t longest = 253);
+// The domain of a driver, up to 63 characters; upper case counts as lower. `kNoDriver` goes on
+// behind a text that is none.
+bool IsDriverName(absl::string_view text);
+inline constexpr absl::string_view kNoDriver =
+    " is no driver; it is the name of a DNS domain, as gpu.example.com, of up to 63 characters";
 // "NAME" or "DOMAIN/NAME", as attributes, capacities and their constraints are named.
 bool IsQualifiedName(absl::string_view text);
 // A key and a value of a label, as taints of devices have them, and their binding conditions.

@@ -9,12 +9,12 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/inlined_vector.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "api/capacity_policy_rules.h"
 #include "api/field_error.h"
+#include "api/node_selector_rules.h"
 #include "api/object_rules.h"
 
 namespace berth {
@@ -25,7 +25,6 @@ constexpr size_t kMostDevices = 128;
 constexpr size_t kMostDevicesWithTaintsOrCounters = 64;
 constexpr size_t kMostAttributesAndCapacities = 32;
 constexpr size_t kLongestAttribute = 64;
-constexpr size_t kLongestDriver = 63;
 constexpr size_t kMostTaints = 16;
 constexpr size_t kMostCounterSets = 8;
 constexpr size_t kMostCountersOfSet = 32;
@@ -66,28 +65,22 @@ class SliceRules : ObjectRules {
     });
     const size_t most = has_more ? kMostDevicesWithTaintsOrCounters : kMostDevices;
     if (devices.size() <= most) return;
-    Warn(devices, spec,
-         absl::StrCat(path, ".devices: an API server takes at most ", most, " in a slice",
-                      has_more ? " with taints or counters" : "",
-                      "; a pool may have several slices"));
+    Refuse(devices, spec,
+           absl::StrCat(path, ".devices: an API server takes at most ", most, " in a slice",
+                        has_more ? " with taints or counters" : "",
+                        "; a pool may have several slices"));
   }
 
  private:
   void Pool(Value spec, const std::string& path) {
     const Value pool = spec.Find("pool");
     const Value driver = spec.Find("driver");
-    const bool has_devices = spec.Find("devices").size() > 0;
-    if (has_devices && Text(driver).empty()) Warn({}, spec, path + ".driver: is missing");
-    if (!Text(driver).empty() &&
-        !IsDnsSubdomain(absl::AsciiStrToLower(Text(driver)), kLongestDriver)) {
-      Refuse(
-          driver, spec,
-          absl::StrCat(path, ".driver: ", Quoted(Text(driver)),
-                       " is no driver; it is the name of a DNS domain, as gpu.example.com, of up "
-                       "to 63 characters"));
+    if (Text(driver).empty()) Refuse(driver, spec, path + ".driver: is missing");
+    if (!Text(driver).empty() && !IsDriverName(Text(driver))) {
+      Refuse(driver, spec, absl::StrCat(path, ".driver: ", Quoted(Text(driver)), kNoDriver));
     }
     const absl::string_view name = Text(pool.Find("name"));
-    if (has_devices && name.empty()) Warn(pool, spec, path + ".pool.name: is missing");
+    if (name.empty()) Refuse(pool, spec, path + ".pool.name: is missing");
     const bool is_good = absl::c_all_of(
         absl::StrSplit(name, '/'), [](absl::string_view part) { return IsDnsSubdomain(part); });
     if (!name.empty() && !(is_good && name.size() <= 253)) {
@@ -97,10 +90,15 @@ class SliceRules : ObjectRules {
                           "them, of up to 253 characters"));
     }
     const Value count = pool.Find("resourceSliceCount");
-    if (IsSet(count) && count.AsInt64().value_or(1) < 1) {
-      Warn(count, spec,
-           absl::StrCat(path, ".pool.resourceSliceCount: is ", count.text(),
-                        ", so that the pool is never complete; it is the number of its slices"));
+    if (!IsSet(count)) {
+      Refuse(pool, spec,
+             path +
+                 ".pool.resourceSliceCount: is missing, so that the pool is never complete; it is "
+                 "the number of its slices");
+    } else if (count.AsInt64().value_or(1) < 1) {
+      Refuse(count, spec,
+             absl::StrCat(path, ".pool.resourceSliceCount: is ", count.text(),
+                          ", so that the pool is never complete; it is the number of its slices"));
     }
     const Value generation = pool.Find("generation");
     if (generation.AsInt64().value_or(0) < 0) {
@@ -127,18 +125,38 @@ class SliceRules : ObjectRules {
       Error(spec.Find(set[1]), spec,
             absl::StrCat(path, ".", set[1], ": cannot stand beside ", set[0],
                          "; a slice says in one way for which nodes it is"));
-    } else if (set.empty() && spec.Find("devices").size() > 0) {
-      Warn({}, spec,
-           path +
-               ": is for no node; it has none of nodeName, nodeSelector, allNodes and "
-               "perDeviceNodeSelection");
+    } else if (set.empty()) {
+      Refuse({}, spec,
+             path +
+                 ": is for no node; it has none of nodeName, nodeSelector, allNodes and "
+                 "perDeviceNodeSelection");
     }
+    NodeName(spec, path);
     const Value terms = spec.Find("nodeSelector").Find("nodeSelectorTerms");
     if (IsSet(spec.Find("nodeSelector")) && terms.size() != 1) {
       Refuse(terms, spec,
              absl::StrCat(path, ".nodeSelector.nodeSelectorTerms: has ", terms.size(),
                           " terms; the selector of a slice has one"));
     }
+    Terms(terms, path);
+  }
+
+  // Of a slice or a device of one.
+  void NodeName(Value owner, const std::string& path) {
+    const Value name = owner.Find("nodeName");
+    if (Text(name).empty() || IsDnsSubdomain(Text(name))) return;
+    Refuse(name, owner,
+           absl::StrCat(path, ".nodeName: ", Quoted(Text(name)), " is no name of a node"));
+  }
+  void Terms(Value terms, const std::string& path) {
+    CheckNodeSelectorTerms(terms, path + ".nodeSelector.nodeSelectorTerms",
+                           [&](SelectorFault fault, Value field, std::string message) {
+                             if (fault == SelectorFault::kRefused) {
+                               Refuse(field, terms, std::move(message));
+                             } else {
+                               Warn(field, terms, std::move(message));
+                             }
+                           });
   }
 
   void NodesOfDevice(Value device, Value fields, const std::string& path, bool of_device) {
@@ -151,12 +169,19 @@ class SliceRules : ObjectRules {
                        ": is only for slices with perDeviceNodeSelection: true; the slice "
                        "says for which nodes its devices are"));
     }
+    NodeName(fields, path);
+    const Value selector = fields.Find("nodeSelector");
+    const Value terms = selector.Find("nodeSelectorTerms");
+    if (IsSet(selector) && terms.size() == 0) {
+      Refuse(selector, device, path + ".nodeSelector.nodeSelectorTerms: has none");
+    }
+    Terms(terms, path);
     if (set.size() == 1) return;
     if (set.empty()) {
-      return Warn({}, device,
-                  path +
-                      ": is for no node; with perDeviceNodeSelection it has one of nodeName, "
-                      "nodeSelector and allNodes");
+      return Refuse({}, device,
+                    path +
+                        ": is for no node; with perDeviceNodeSelection it has one of nodeName, "
+                        "nodeSelector and allNodes");
     }
     Error(fields.Find(set[1]), device,
           absl::StrCat(path, ".", set[1], ": cannot stand beside ", set[0],
@@ -188,9 +213,9 @@ class SliceRules : ObjectRules {
                                 : path + ".name: is missing");
     }
     if (names.insert(Text(name)).second) return;
-    Warn(name, device,
-         absl::StrCat(path, ".name: ", Quoted(Text(name)),
-                      " is there a second time, so that the pool is invalid"));
+    Refuse(name, device,
+           absl::StrCat(path, ".name: ", Quoted(Text(name)),
+                        " is there a second time, so that the pool is invalid"));
   }
 
   void Device(Value fields, const std::string& path) {
@@ -242,9 +267,9 @@ class SliceRules : ObjectRules {
     }
     const auto at = [&] { return absl::StrCat(path, ".attributes[", attribute.key, "]"); };
     if (set.empty()) {
-      return Warn(attribute.where, at() +
-                                       ": has no value; it has one of int, bool, string and "
-                                       "version");
+      return Refuse(attribute.where, at() +
+                                         ": has no value; it has one of int, bool, string and "
+                                         "version");
     }
     if (set.size() > 1) {
       return Error(attribute.where,

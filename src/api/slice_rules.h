@@ -10,8 +10,8 @@
 namespace berth {
 
 // Adds what is wrong with the slice, read as `version` of resource.k8s.io ("v1beta1"), each with
-// the place of its field. Where the devices are offered to no pod, or all pods of the pool are
-// told, it is a warning; else an error, unless an API server has stored the slice.
+// the place of its field. What an API server refuses is an error, or a warning if one has stored
+// the slice; what it takes and what means nothing is a warning.
 void CheckResourceSlice(absl::string_view version, Value slice, Problems& problems);
 
 // The same of the taint of a device, at `path`, as DeviceTaintRules have it, too.

@@ -12,6 +12,7 @@
 #include "app/terminal.h"
 #include "berth/http_extender.h"
 #include "devices/admin_access_of_objects.h"
+#include "devices/pools_of_objects.h"
 #include "devices/references_of_objects.h"
 #include "devices/selectors_of_objects.h"
 #include "engine/framework_set.h"
@@ -126,6 +127,7 @@ Problems CheckObjects(const Manifests& manifests) {
   problems.Append(CheckSelectorsOf(manifests));
   problems.Append(CheckAdminAccessOf(manifests));
   problems.Append(CheckDeviceReferencesOf(manifests));
+  problems.Append(CheckPoolsOf(manifests));
   return problems;
 }
 

@@ -57,13 +57,6 @@ std::string Amount(const std::string& resource, int64_t amount) {
   return Thousands(amount);
 }
 
-// Cuts a sentence to what a table can show.
-std::string Shortened(std::string text) {
-  constexpr size_t kWidth = 160;
-  if (text.size() <= kWidth) return text;
-  return absl::StrCat(text.substr(0, kWidth - 4), " ...");
-}
-
 void WriteWaiting(const std::optional<WaitingFor>& waiting, JsonWriter& json) {
   if (!waiting.has_value()) return;
   const WaitingFor& w = *waiting;
@@ -428,7 +421,7 @@ std::string SimulationReport::GroupTable(Rows rows) const {
     const PodGroupState& group = *waiting[i];
     table.AddRow({group.group, Thousands(group.bound), Thousands(group.waiting_pods),
                   Thousands(group.pending), std::string(WaitingReasonName(group.waiting->reason)),
-                  Shortened(group.waiting->ToString())});
+                  group.waiting->ToString()});
   }
   return absl::StrCat(table.ToString(), Rest(waiting.size(), shown, "groups"));
 }
@@ -460,8 +453,7 @@ std::string SimulationReport::PendingTable(Rows rows) const {
   TextTable table({"PENDING", "FOR EXAMPLE", "REASON", "WAITING FOR"});
   const size_t shown = Shown(lines.size(), kReasonsShown, rows);
   for (size_t i = 0; i < shown; ++i) {
-    table.AddRow({Thousands(lines[i].count), lines[i].example, lines[i].reason,
-                  Shortened(lines[i].sentence)});
+    table.AddRow({Thousands(lines[i].count), lines[i].example, lines[i].reason, lines[i].sentence});
   }
   return absl::StrCat(table.ToString(), Rest(lines.size(), shown, "reasons"));
 }

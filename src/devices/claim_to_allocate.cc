@@ -60,7 +60,7 @@ class Parser {
           absl::InvalidArgumentError(absl::StrCat("claim ", claim_, ", request ", name, what...));
     };
     // kube-scheduler v1.35 structured/internal/experimental, which is used where binding conditions
-    // are on; its other allocators ignore them.
+    // are on; its other allocators ignore requests for capacity.
     const DeviceFeatures& features = inventory_.features();
     if (features.binding_conditions && !features.consumable_capacity && request.has_capacity()) {
       parsed.problem = absl::InvalidArgumentError(absl::StrCat(
@@ -144,10 +144,11 @@ ClaimToAllocate ClaimToAllocate::Parse(std::shared_ptr<const api::ResourceClaim>
   for (const api::DeviceRequest& request : claim->spec().devices().requests()) {
     parsed.requests.push_back(parser.Parse(request));
   }
+  const DeviceFeatures& features = inventory.features();
+  const bool knows_distinct = features.consumable_capacity || features.binding_conditions;
   for (const api::DeviceConstraint& constraint : claim->spec().devices().constraints()) {
-    const bool is_distinct = constraint.has_distinct_attribute() &&
-                             !constraint.has_match_attribute() &&
-                             inventory.features().consumable_capacity;
+    const bool is_distinct =
+        constraint.has_distinct_attribute() && !constraint.has_match_attribute() && knows_distinct;
     parsed.constraints.push_back(
         {.attribute = is_distinct ? constraint.distinct_attribute() : constraint.match_attribute(),
          .is_distinct = is_distinct,

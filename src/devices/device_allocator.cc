@@ -372,11 +372,11 @@ class Search {
                      static_cast<int>(at.claim)) == candidate.picked_by.end();
   }
 
-  // The class's selectors, then the request's. False with error_ set if one fails.
+  // The class's selectors, then the request's, then for which nodes the device is. False with
+  // error_ set if a selector fails.
   bool Matches(const At& at, size_t candidate) {
     const OfferedDevice& device = *candidates_[candidate].device;
     if (device.has_binding_conditions && !features_.binding_conditions) return false;
-    if (!candidates_[candidate].is_for_node) return false;
     Verdict& verdict = StateAt(at).verdicts[candidate];
     if (verdict == Verdict::kUnknown) {
       const DeviceRequirement& spec = SpecAt(at);
@@ -386,7 +386,7 @@ class Search {
         matches = AllMatch(spec.selectors, device, "claim ", claims_[at.claim].key);
       }
       if (!matches.has_value()) return false;
-      verdict = *matches ? Verdict::kYes : Verdict::kNo;
+      verdict = *matches && candidates_[candidate].is_for_node ? Verdict::kYes : Verdict::kNo;
     }
     return verdict == Verdict::kYes;
   }
@@ -432,20 +432,21 @@ class Search {
   bool Pick(const At& at, size_t candidate) {
     Candidate& picked = candidates_[candidate];
     const OfferedDevice& device = *picked.device;
-    broken_constraint_ = false;
+    broken_constraint_ = false;  // until they have been looked at
     if (device.consumes_counters && !features_.partitionable_devices) return false;
     if (FindUntolerated(SpecAt(at).tolerations, device) != nullptr) return false;
     std::optional<ConsumedCapacity> consumption;
-    if (features_.consumable_capacity) {
-      consumption = ConsumptionOn(at, candidate);
-      if (!consumption.has_value()) return false;
-    }
+    if (features_.consumable_capacity) consumption = ConsumptionOn(at, candidate);
+    const bool has_too_little = features_.consumable_capacity && !consumption.has_value();
+    // A request for all looks at the constraints first, which are an error.
+    if (has_too_little && !SpecAt(at).wants_all) return false;
     // What is shared consumes once.
     const bool consumes = device.consumes_counters && !picked.consumed.has_value();
     if (consumes && !CountersOf(picked.pool).Suffice(device)) return false;
-    if (!AddToConstraints(at, device)) {
+    broken_constraint_ = !AddToConstraints(at, device);
+    if (broken_constraint_ || has_too_little) {
       if (consumes) CountersOf(picked.pool).GiveBack(device);
-      broken_constraint_ = true;
+      if (!broken_constraint_) KeepMatchedValues(at);
       return false;
     }
     PickedDevice& result = result_->picked[at.claim].emplace_back();
@@ -513,6 +514,19 @@ class Search {
       state.values.push_back(value);
     }
     return true;
+  }
+
+  // After a device of a request for all has been added that has too little left.
+  // kube-scheduler v1.35 allocator_experimental.go allocateDevice does not take it back, so that
+  // for the rest of the search a matchAttribute wants the value that it has. The request can be
+  // satisfied with no other, and another would be an error.
+  void KeepMatchedValues(const At& at) {
+    const std::vector<AttributeConstraint>& constraints = claims_[at.claim].constraints;
+    for (size_t i = 0; i < constraints.size(); ++i) {
+      if (!constraints[i].is_distinct) continue;
+      if (!constraints[i].Covers(RequestAt(at).name, SpecAt(at).reference)) continue;
+      state_[at.claim].constraints[i].values.pop_back();
+    }
   }
 
   // From the first `count` of them.

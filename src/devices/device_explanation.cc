@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -19,20 +20,50 @@
 namespace berth {
 namespace {
 
+using Cause = RejectedDevices::Cause;
 using Reached = RejectedDevices::Reached;
 using Selectors = google::protobuf::RepeatedPtrField<api::DeviceSelector>;
 
-struct GateReason {
-  absl::string_view gate, reason;
+// Why a device is not for a request: RejectedDevices without the devices.
+struct Rejection {
+  Cause cause;
+  std::string text;
+  absl::string_view gate;
+  std::string pool;
 };
-constexpr GateReason kShared = {
-    "DRAConsumableCapacity",
-    "in use, and shared only if DRAConsumableCapacity, which is off, is on"};
-constexpr GateReason kConditions = {
-    "DRADeviceBindingConditions",
-    "it has binding conditions, and DRADeviceBindingConditions is off"};
-constexpr GateReason kPartition = {"DRAPartitionableDevices",
-                                   "it is a partition, and DRAPartitionableDevices is off"};
+
+Rejection BecauseOfGate(absl::string_view gate, std::string text) {
+  return {Cause::kGate, std::move(text), gate, ""};
+}
+
+// "d/p is incomplete: it has 1 of 2 slices of generation 3".
+std::string WhatIsMissing(const NodePool& pool) {
+  std::string text = absl::StrCat(pool.ToString(), " is incomplete: it has ", pool.slices_there);
+  if (pool.slices_there < pool.slices_wanted) {
+    absl::StrAppend(&text, " of ", pool.slices_wanted);
+  }
+  absl::StrAppend(&text, pool.slices_there == 1 && pool.slices_wanted <= 1 ? " slice" : " slices",
+                  " of generation ", pool.slices.front()->generation());
+  if (pool.slices_there > pool.slices_wanted) {
+    absl::StrAppend(&text, ", and resourceSliceCount is ", pool.slices_wanted);
+  }
+  return text;
+}
+
+// "d/p is invalid: two devices are named gpu-0".
+std::string WhatIsInvalid(const NodePool& pool) {
+  std::set<Symbol> names;
+  for (const auto& slice : pool.slices) {
+    for (const OfferedDevice& device : slice->devices()) {
+      if (names.insert(device.id.device).second) continue;
+      return absl::StrCat(pool.ToString(), " is invalid: two devices are named ",
+                          device.id.device.view());
+    }
+  }
+  return absl::StrCat(pool.ToString(),
+                      " is invalid: it has a set of counters twice, or devices consume counters "
+                      "that it does not have");
+}
 
 class Explainer {
  public:
@@ -49,9 +80,9 @@ class Explainer {
       for (const auto& slice : pool.slices) {
         for (const OfferedDevice& device : slice->devices()) {
           Reached reached = Reached::kClass;
-          std::optional<std::string> reason = WhyNot(pool, requirement, selectors, device, reached);
-          if (reason.has_value()) {
-            Add(device.id, *std::move(reason), reached, explained.rejected);
+          std::optional<Rejection> why = WhyNot(pool, requirement, selectors, device, reached);
+          if (why.has_value()) {
+            Add(device.id, *std::move(why), reached, explained.rejected);
           } else {
             explained.possible.push_back(device.id);
             explained.shares.push_back(SharesOf(requirement, device));
@@ -87,67 +118,78 @@ class Explainer {
     return shares;
   }
 
-  static void Add(const DeviceId& device, std::string reason, Reached reached,
+  static void Add(const DeviceId& device, Rejection why, Reached reached,
                   std::vector<RejectedDevices>& rejected) {
     const auto known = absl::c_find_if(rejected, [&](const RejectedDevices& of_reason) {
-      return of_reason.reason == reason && of_reason.reached == reached;
+      return of_reason.reason == why.text && of_reason.reached == reached;
     });
     if (known != rejected.end()) {
       known->devices.push_back(device);
     } else {
-      absl::string_view gate;
-      for (const GateReason& of_gate : {kShared, kConditions, kPartition}) {
-        if (reason == of_gate.reason) gate = of_gate.gate;
-      }
-      rejected.push_back({{device}, std::move(reason), reached, gate});
+      rejected.push_back(
+          {{device}, std::move(why.text), why.cause, reached, why.gate, std::move(why.pool)});
     }
   }
 
   // Selectors come first, also for devices in use: so one sees which devices would do.
-  std::optional<std::string> WhyNot(const NodePool& pool, const DeviceRequirement& requirement,
-                                    const Selectors& selectors, const OfferedDevice& device,
-                                    Reached& reached) {
-    if (pool.incomplete) return "its pool is incomplete";
-    if (pool.invalid) return "its pool is invalid";
-    if (!device.slice->HasFor(device, node_name_, node_labels_)) return "for other nodes";
+  std::optional<Rejection> WhyNot(const NodePool& pool, const DeviceRequirement& requirement,
+                                  const Selectors& selectors, const OfferedDevice& device,
+                                  Reached& reached) {
+    if (pool.incomplete) {
+      std::string what = WhatIsMissing(pool);
+      return Rejection{Cause::kIncompletePool, "its pool " + what, "", std::move(what)};
+    }
+    if (pool.invalid) {
+      std::string what = WhatIsInvalid(pool);
+      return Rejection{Cause::kInvalidPool, "its pool " + what, "", std::move(what)};
+    }
+    if (!device.slice->HasFor(device, node_name_, node_labels_)) {
+      return Rejection{Cause::kOtherNodes, "for other nodes", "", ""};
+    }
     if (requirement.device_class != nullptr) {
       std::optional<std::string> reason = WhyUnselected(
           requirement.class_selectors, requirement.device_class->spec().selectors(),
           absl::StrCat(" of class ", requirement.device_class->metadata().name()), device);
-      if (reason.has_value()) return reason;
+      if (reason.has_value()) return Rejection{Cause::kSelector, *std::move(reason), "", ""};
     }
     reached = Reached::kRequest;
     std::optional<std::string> reason = WhyUnselected(requirement.selectors, selectors, "", device);
-    if (reason.has_value()) return reason;
+    if (reason.has_value()) return Rejection{Cause::kSelector, *std::move(reason), "", ""};
     reached = Reached::kFree;
     return WhyNotFree(pool, requirement, device);
   }
 
-  std::optional<std::string> WhyNotFree(const NodePool& pool, const DeviceRequirement& requirement,
-                                        const OfferedDevice& device) {
+  std::optional<Rejection> WhyNotFree(const NodePool& pool, const DeviceRequirement& requirement,
+                                      const OfferedDevice& device) {
     const DeviceFeatures& features = request_.inventory.features();
     if (!requirement.admin_access && request_.is_held(device.id)) {
       if (!device.message->allow_multiple_allocations() || features.consumable_capacity) {
-        return "in use";
+        return Rejection{Cause::kInUse, "in use", "", ""};
       }
-      return std::string(kShared.reason);
+      return Rejection{Cause::kInUse,
+                       "in use, and shared only if DRAConsumableCapacity, which is off, is on",
+                       "DRAConsumableCapacity", ""};
     }
     if (device.has_binding_conditions && !features.binding_conditions) {
-      return std::string(kConditions.reason);
+      return BecauseOfGate("DRADeviceBindingConditions",
+                           "it has binding conditions, and DRADeviceBindingConditions is off");
     }
     if (device.consumes_counters && !features.partitionable_devices) {
-      return std::string(kPartition.reason);
+      return BecauseOfGate("DRAPartitionableDevices",
+                           "it is a partition, and DRAPartitionableDevices is off");
     }
     if (const auto* const untolerated = FindUntolerated(requirement.tolerations, device)) {
-      return TaintText(*untolerated);
+      return Rejection{Cause::kTaint, TaintText(*untolerated), "", ""};
     }
     bool is_shared = false;
     if (features.consumable_capacity) {
       std::optional<std::string> reason = WhyNoCapacity(requirement, device, is_shared);
-      if (reason.has_value()) return reason;
+      if (reason.has_value()) return Rejection{Cause::kCapacity, *std::move(reason), "", ""};
     }
-    if (device.consumes_counters && !is_shared) return WhyNoCounters(pool, device);
-    return std::nullopt;
+    if (!device.consumes_counters || is_shared) return std::nullopt;
+    std::optional<std::string> reason = WhyNoCounters(pool, device);
+    if (!reason.has_value()) return std::nullopt;
+    return Rejection{Cause::kCounters, *std::move(reason), "", ""};
   }
 
   static std::string TaintText(const EffectiveTaint& untolerated) {

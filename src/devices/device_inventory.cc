@@ -220,16 +220,20 @@ class DeviceInventory::Index {
         return std::make_pair(ComesLast(*a), absl::string_view(a->name())) <
                std::make_pair(ComesLast(*b), absl::string_view(b->name()));
       });
-      const std::optional<bool> complete = IsComplete(name, slices);
-      if (!complete.has_value()) continue;
+      const std::optional<int64_t> there = SlicesThere(name, slices);
+      if (!there.has_value()) continue;
       NodePool& pool = pools.emplace_back();
       std::tie(pool.driver, pool.name) = name;
-      pool.incomplete = !*complete;
+      pool.slices_there = *there;
+      pool.slices_wanted = slices[0]->spec().pool().resource_slice_count();
+      pool.incomplete = pool.slices_there != pool.slices_wanted;
       for (SlicePtr& slice : slices) {
         const bool counts = slice->scope() == OfferedSlice::Scope::kPool;
         (counts ? pool.counters : pool.slices).push_back(std::move(slice));
       }
-      pool.invalid = !pool.slices.empty() && RepeatsAName(pool.slices);
+      if (!pool.incomplete || judges_incomplete_pools()) {
+        pool.invalid = !pool.slices.empty() && RepeatsAName(pool.slices);
+      }
       if (features_.partitionable_devices && !pool.incomplete) {
         AddOthers(name, pool);
         pool.invalid = pool.invalid || !HasValidCounters(pool);
@@ -298,18 +302,26 @@ class DeviceInventory::Index {
     if (found->second.empty()) map.erase(found);
   }
 
-  // Whether the slices of one generation that a node sees, or those that all nodes see together,
-  // are the pool, as the first of them counts it; absent if the pool has a newer generation for
-  // others.
-  std::optional<bool> IsComplete(const PoolName& name, const std::vector<SlicePtr>& slices) const {
-    const int64_t wanted = slices[0]->spec().pool().resource_slice_count();
-    if (static_cast<int64_t>(slices.size()) == wanted) return true;
+  // How many slices of one generation there are: those that a node sees, if they are all that the
+  // first of them counts, else those for other nodes as well. Absent if the pool has a newer
+  // generation for these.
+  std::optional<int64_t> SlicesThere(const PoolName& name,
+                                     const std::vector<SlicePtr>& slices) const {
+    const auto seen = static_cast<int64_t>(slices.size());
+    if (seen == slices[0]->spec().pool().resource_slice_count()) return seen;
     int64_t there = 0;
     for (const auto& [slice_name, slice] : pools_.at(name)) {
       if (slice->generation() > slices[0]->generation()) return std::nullopt;
       if (slice->generation() == slices[0]->generation()) ++there;
     }
-    return there == wanted;
+    return there;
+  }
+
+  // Whether names of devices count before a pool is complete, as in kube-scheduler v1.35
+  // structured/internal/stable, which is used while these gates are off.
+  bool judges_incomplete_pools() const {
+    return !features_.device_taints && !features_.partitionable_devices &&
+           !features_.consumable_capacity && !features_.binding_conditions;
   }
 
   std::map<std::string, SlicePtr, std::less<>> slices_;     // by name

@@ -16,6 +16,7 @@
 #include "berth/remote_plugins.h"
 #include "cluster/resource_claim_controller.h"
 #include "devices/admin_access_of_objects.h"
+#include "devices/pools_of_objects.h"
 #include "devices/references_of_objects.h"
 #include "devices/selectors_of_objects.h"
 #include "engine/explainer.h"
@@ -450,6 +451,7 @@ absl::StatusOr<v1::ValidateAnswer> Validate(const ClusterServerOptions& options,
   problems.Append(CheckSelectorsOf(all));
   problems.Append(CheckAdminAccessOf(all));
   problems.Append(CheckDeviceReferencesOf(all));
+  problems.Append(CheckPoolsOf(all));
   v1::ValidateAnswer answer;
   answer.set_valid(problems.ok());
   for (const Problem& problem : problems) {

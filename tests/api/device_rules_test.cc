@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -20,6 +21,12 @@ std::vector<std::string> OfClaim(absl::string_view version, absl::string_view de
   return ProblemsOfManifest(absl::StrCat(
       "apiVersion: resource.k8s.io/", version,
       "\nkind: ResourceClaim\nmetadata: {name: k}\nspec:\n  devices: {", devices, "}\n"));
+}
+
+std::string Repeat(int times, absl::string_view before, absl::string_view behind) {
+  std::string text;
+  for (int i = 0; i < times; ++i) absl::StrAppend(&text, i == 0 ? "" : ", ", before, i, behind);
+  return text;
 }
 
 TEST(DeviceRules, GoodClaimsOfAllVersions) {
@@ -82,7 +89,7 @@ TEST(DeviceRules, ClaimsThatAnApiServerRefuses) {
            {"v1", "requests: [{name: r, exactly: {deviceClassName: c}}], config: [{requests: [r]}]",
             "spec.devices.config[0].opaque: is missing"},
            {"v1", "config: [{opaque: {driver: d.x}}]",
-            "spec.devices.config[0].opaque.parameters: is no map"},
+            "spec.devices.config[0].opaque.parameters: is missing; it is a map"},
            {"v1", "config: [{opaque: {parameters: {}}}]",
             "spec.devices.config[0].opaque.driver: is missing"},
            {"v1",
@@ -105,10 +112,91 @@ TEST(DeviceRules, ClaimsThatAnApiServerRefuses) {
   }
 }
 
-// A scheduler says these to the pod: the reader leaves them to it.
-TEST(DeviceRules, WhatPodsAreTold) {
-  EXPECT_THAT(OfClaim("v1", "requests: [{name: r}]"), IsEmpty());
-  EXPECT_THAT(OfClaim("v1", "requests: [{name: r, exactly: {count: -1}}]"), IsEmpty());
+TEST(DeviceRules, NamesOfObjects) {
+  for (const auto& [kind, spec] : std::vector<std::pair<std::string, std::string>>{
+           {"ResourceClaim", ""},
+           {"ResourceClaimTemplate", ""},
+           {"DeviceClass", ""},
+           {"ResourceSlice",
+            "driver: d.x, pool: {name: p, resourceSliceCount: 1}, nodeName: n0"}}) {
+    const auto named = [&kind = kind, &spec = spec](absl::string_view name) {
+      return ProblemsOfManifest(absl::StrCat("apiVersion: resource.k8s.io/v1\nkind: ", kind,
+                                             "\nmetadata: {name: ", name, "}\nspec: {", spec,
+                                             "}\n"));
+    };
+    EXPECT_THAT(named("a.b-c"), IsEmpty()) << kind;
+    EXPECT_THAT(named("A_b"),
+                ElementsAre(HasSubstr("metadata.name: \"A_b\" is no name of an object")))
+        << kind;
+  }
+}
+
+// Of a request, what `exactly` or a version before it, or a subrequest, may have.
+TEST(DeviceRules, RequestsSayWhatTheyAskFor) {
+  struct Case {
+    absl::string_view version;
+    std::string request;
+    absl::string_view expected;
+  };
+  for (const Case& c : std::vector<Case>{
+           {"v1", "", "requests[0]: asks for nothing; it has one of exactly and firstAvailable"},
+           {"v1", ", firstAvailable: []", "requests[0]: asks for nothing"},
+           {"v1beta1", "",
+            "requests[0]: asks for nothing; it has one of deviceClassName and firstAvailable"},
+           {"v1", ", exactly: {}", "requests[0].exactly.deviceClassName: is missing"},
+           {"v1beta1", ", count: 2", "requests[0].deviceClassName: is missing"},
+           {"v1", ", firstAvailable: [{name: a}]",
+            "requests[0].firstAvailable[0].deviceClassName: is missing"},
+           {"v1", ", exactly: {deviceClassName: A_b}",
+            "requests[0].exactly.deviceClassName: \"A_b\" is no name of a class"},
+           {"v1", ", exactly: {deviceClassName: c, count: -1}",
+            "requests[0].exactly.count: is -1; it is at least 1"},
+           {"v1", ", firstAvailable: [{name: a, deviceClassName: c, count: -1}]",
+            "firstAvailable[0].count: is -1"},
+           {"v1", ", exactly: {deviceClassName: c, selectors: [{}]}",
+            "exactly.selectors[0]: has no cel"},
+           {"v1", ", exactly: {deviceClassName: c, tolerations: [{key: a b}]}",
+            "tolerations[0].key: \"a b\" is no key of a label"},
+           {"v1", ", exactly: {deviceClassName: c, tolerations: [{key: a, value: b c}]}",
+            "tolerations[0].value: \"b c\" is no value of a label"},
+           {"v1",
+            ", exactly: {deviceClassName: c, tolerations: [" + Repeat(17, "{key: a", "}") + "]}",
+            "exactly.tolerations: has 17 entries, and may have 16"},
+       }) {
+    const std::string devices = absl::StrCat("requests: [{name: r", c.request, "}]");
+    EXPECT_THAT(
+        OfClaim(c.version, devices),
+        ElementsAre(::testing::AllOf(HasSubstr(" error: "), HasSubstr(std::string(c.expected)))))
+        << devices;
+    EXPECT_THAT(
+        ProblemsOfManifest(
+            absl::StrCat("apiVersion: resource.k8s.io/", c.version,
+                         "\nkind: ResourceClaim\nmetadata: {name: k, uid: u}\nspec: {devices: {",
+                         devices, "}}\n")),
+        ElementsAre(::testing::AllOf(HasSubstr(" warning: "), HasSubstr(std::string(c.expected)))))
+        << devices;
+  }
+  // An API server makes it 1.
+  EXPECT_THAT(OfClaim("v1", "requests: [{name: r, exactly: {deviceClassName: c, count: 0}}]"),
+              IsEmpty());
+}
+
+TEST(DeviceRules, ConfigurationsAndConstraintsNameRequestsOnce) {
+  const std::string request = "requests: [{name: r, exactly: {deviceClassName: c}}], ";
+  for (const auto& [rest, expected] : std::vector<std::pair<std::string, std::string>>{
+           {"constraints: [{requests: [r, r], matchAttribute: d.x/a}]",
+            "spec.devices.constraints[0].requests[1]: \"r\" is there a second time"},
+           {"config: [{requests: [r, r], opaque: {driver: d.x, parameters: {}}}]",
+            "spec.devices.config[0].requests[1]: \"r\" is there a second time"},
+           {"config: [{opaque: {driver: A_b, parameters: {}}}]",
+            "spec.devices.config[0].opaque.driver: \"A_b\" is no driver"},
+           {"config: [{opaque: {driver: d.x, parameters: 7}}]",
+            "spec.devices.config[0].opaque.parameters: is no map"},
+       }) {
+    EXPECT_THAT(OfClaim("v1", request + rest),
+                ElementsAre(HasSubstr("error: ResourceClaim default/k: " + expected)))
+        << rest;
+  }
 }
 
 TEST(DeviceRules, TemplatesAndClassesHaveTheSame) {
@@ -121,7 +209,7 @@ TEST(DeviceRules, TemplatesAndClassesHaveTheSame) {
   EXPECT_THAT(
       ProblemsOfManifest("apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: "
                          "c}\nspec: {selectors: [{}]}\n"),
-      ElementsAre(HasSubstr("f:4:20: warning: DeviceClass c: spec.selectors[0]: has no")));
+      ElementsAre(HasSubstr("f:4:20: error: DeviceClass c: spec.selectors[0]: has no")));
   EXPECT_THAT(
       ProblemsOfManifest("apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: "
                          "c}\nspec: {extendedResourceName: cpu}\n"),
@@ -151,12 +239,12 @@ TEST(DeviceRules, Slices) {
   for (const Case& c : std::vector<Case>{
            {"v1", good + "nodeName: n0, allNodes: true",
             "error: ResourceSlice s: spec.allNodes: cannot stand beside nodeName"},
-           {"v1", good + "devices: [{name: a}]", "warning: ResourceSlice s: spec: is for no node"},
+           {"v1", good + "devices: [{name: a}]", "error: ResourceSlice s: spec: is for no node"},
            {"v1", good + "nodeName: n0, devices: [{name: a, attributes: {m: {int: 1, string: a}}}]",
             "error: ResourceSlice s: spec.devices[0].attributes[m]: has one value, not int and "
             "string"},
            {"v1", good + "nodeName: n0, devices: [{name: a, attributes: {m: {}}}]",
-            "warning: ResourceSlice s: spec.devices[0].attributes[m]: has no value"},
+            "error: ResourceSlice s: spec.devices[0].attributes[m]: has no value"},
            {"v1", good + "nodeName: n0, devices: [{name: a, basic: {}}]",
             "error: ResourceSlice s: spec.devices[0].basic: is not in resource.k8s.io/v1"},
            {"v1beta1", good + "nodeName: n0, devices: [{name: a, capacity: {m: {value: 1}}}]",
@@ -166,24 +254,24 @@ TEST(DeviceRules, Slices) {
   }
 }
 
-std::string Repeat(int times, absl::string_view before, absl::string_view behind) {
-  std::string text;
-  for (int i = 0; i < times; ++i) absl::StrAppend(&text, i == 0 ? "" : ", ", before, i, behind);
-  return text;
-}
-
 TEST(DeviceRules, MistakesOfDrivers) {
-  const std::string of_nodes = "driver: d.x, pool: {name: p}, nodeName: n0, ";
-  const std::string of_devices = "driver: d.x, pool: {name: p}, perDeviceNodeSelection: true, ";
+  const std::string of_nodes =
+      "driver: d.x, pool: {name: p, resourceSliceCount: 1}, nodeName: n0, ";
+  const std::string of_devices =
+      "driver: d.x, pool: {name: p, resourceSliceCount: 1}, perDeviceNodeSelection: true, ";
   struct Case {
     std::string spec;
     absl::string_view expected;
   };
   for (const Case& c : std::vector<Case>{
            {of_nodes + "devices: [{name: a}, {name: b}, {name: a}]",
-            "f:4:91: warning: ResourceSlice s: spec.devices[2].name: \"a\" is there a second time"},
-           {"pool: {name: p}, nodeName: n0, devices: [{name: a}]", "spec.driver: is missing"},
-           {"driver: d.x, nodeName: n0, devices: [{name: a}]", "spec.pool.name: is missing"},
+            "f:4:114: error: ResourceSlice s: spec.devices[2].name: \"a\" is there a second time"},
+           {"pool: {name: p, resourceSliceCount: 1}, nodeName: n0, devices: [{name: a}]",
+            "spec.driver: is missing"},
+           {"driver: d.x, pool: {resourceSliceCount: 1}, nodeName: n0, devices: [{name: a}]",
+            "spec.pool.name: is missing"},
+           {"driver: d.x, pool: {name: p}, nodeName: n0, devices: [{name: a}]",
+            "spec.pool.resourceSliceCount: is missing"},
            {of_nodes + "devices: [" + Repeat(129, "{name: a", "}") + "]",
             "spec.devices: an API server takes at most 128 in a slice"},
            {of_devices + "devices: [{name: a}]", "spec.devices[0]: is for no node"},

@@ -133,11 +133,12 @@ TEST(ParseManifestTest, ResourceClaimsOfAllVersions) {
 
 TEST(ParseManifestTest, ResourceSlicesOfAllVersions) {
   const auto slice = [](const std::string& version, const std::string& device) {
-    return absl::StrCat(
-        "{apiVersion: resource.k8s.io/", version,
-        ", kind: ResourceSlice, metadata: {name: ", version,
-        "}, spec: {driver: d, nodeName: node, pool: {name: p}, devices: [{name: x, ", device,
-        "}]}}\n---\n");
+    return absl::StrCat("{apiVersion: resource.k8s.io/", version,
+                        ", kind: ResourceSlice, metadata: {name: ", version,
+                        "}, spec: {driver: d, nodeName: node, pool: {name: p, resourceSliceCount: "
+                        "1}, devices: [{name: "
+                        "x, ",
+                        device, "}]}}\n---\n");
   };
   const std::string fields =
       "attributes: {a: {int: 1}, b: {bool: true}, c: {string: s}, d: {version: 1.0.0}}, capacity: "

@@ -190,7 +190,7 @@ TEST(KindWarnings, MisspeltKindsAndVersions) {
       {"kueue.x-k8s.io/v1beta1", "Workload", ""},  // a group of which one kind is read
       {"kueue.x-k8s.io/v1beta1", "ClusterQueue", ""},
       {"kai.scheduler/v1", "Topology", "write it as kai.scheduler/v1alpha1"},
-      {"resource.k8s.io/v1", "ResourceSlice", ""},
+      {"resource.k8s.io/v1", "ResourceClaim", ""},
       {"metrics.k8s.io/v1beta1", "PodMetrics", ""},
   };
   for (const Case& c : cases) {

@@ -24,10 +24,18 @@ std::vector<std::string> OfSlice(absl::string_view spec, absl::string_view metad
                    "}\nspec: {", spec, "}\n"));
 }
 
-constexpr absl::string_view kPool = "driver: d.x, pool: {name: p}, nodeName: n0, ";
+constexpr absl::string_view kPool =
+    "driver: d.x, pool: {name: p, resourceSliceCount: 1}, nodeName: n0, ";
 
 std::string OfDevice(absl::string_view device) {
   return absl::StrCat(kPool, "devices: [{name: a, ", device, "}]");
+}
+
+std::string OfDevices(absl::string_view devices) {
+  return absl::StrCat(
+      "driver: d.x, pool: {name: p, resourceSliceCount: 1}, perDeviceNodeSelection: true, devices: "
+      "[",
+      devices, "]");
 }
 
 struct Case {
@@ -66,17 +74,20 @@ TEST(SliceRules, NamesAndVersions) {
        "spec.devices[0].capacity[a-b]: \"a-b\" is no name"},
       {absl::StrCat(kPool, "devices: [{name: G_0}]"), "spec.devices[0].name: \"G_0\" is no name"},
       {absl::StrCat(kPool, "devices: [{}]"), "spec.devices[0].name: is missing"},
-      {"driver: Bad_Driver, pool: {name: p}, nodeName: n0",
+      {"driver: Bad_Driver, pool: {name: p, resourceSliceCount: 1}, nodeName: n0",
        "spec.driver: \"Bad_Driver\" is no driver"},
-      {"driver: GPU.x, pool: {name: p}, nodeName: n0", ""},
-      {"driver: d.x, pool: {name: a//b}, nodeName: n0", "spec.pool.name: \"a//b\" is no name"},
-      {"driver: d.x, pool: {name: a/b.c}, nodeName: n0", ""},
-      {"driver: d.x, pool: {name: p, generation: -1}, nodeName: n0",
+      {"driver: GPU.x, pool: {name: p, resourceSliceCount: 1}, nodeName: n0", ""},
+      {"driver: d.x, pool: {name: a//b, resourceSliceCount: 1}, nodeName: n0",
+       "spec.pool.name: \"a//b\" is no name"},
+      {"driver: d.x, pool: {name: a/b.c, resourceSliceCount: 1}, nodeName: n0", ""},
+      {"driver: d.x, pool: {name: p, generation: -1, resourceSliceCount: 1}, nodeName: n0",
        "spec.pool.generation: is negative"},
+      {"driver: d.x, pool: {name: p, resourceSliceCount: 0}, nodeName: n0",
+       "spec.pool.resourceSliceCount: is 0, so that the pool is never complete"},
+      {"driver: d.x, pool: {name: p}, nodeName: n0", "spec.pool.resourceSliceCount: is missing"},
+      {"pool: {name: p, resourceSliceCount: 1}, nodeName: n0", "spec.driver: is missing"},
+      {OfDevice("attributes: {v: {}}"), "spec.devices[0].attributes[v]: has no value"},
   });
-  EXPECT_THAT(OfSlice("driver: d.x, pool: {name: p, resourceSliceCount: 0}, nodeName: n0"),
-              ElementsAre(HasSubstr("warning: ResourceSlice s: spec.pool.resourceSliceCount: is 0, "
-                                    "so that the pool is never complete")));
 }
 
 TEST(SliceRules, Nodes) {
@@ -84,12 +95,69 @@ TEST(SliceRules, Nodes) {
       {OfDevice("nodeName: n0"),
        "spec.devices[0].nodeName: is only for slices with "
        "perDeviceNodeSelection: true"},
-      {"driver: d.x, pool: {name: p}, nodeSelector: {nodeSelectorTerms: [{matchExpressions: [{key: "
+      {"driver: d.x, pool: {name: p, resourceSliceCount: 1}, nodeSelector: {nodeSelectorTerms: "
+       "[{matchExpressions: [{key: "
        "a, operator: Exists}]}]}",
        ""},
-      {"driver: d.x, pool: {name: p}, nodeSelector: {nodeSelectorTerms: []}",
+      {"driver: d.x, pool: {name: p, resourceSliceCount: 1}, nodeSelector: {nodeSelectorTerms: []}",
        "spec.nodeSelector.nodeSelectorTerms: has 0 terms"},
+      {"driver: d.x, pool: {name: p, resourceSliceCount: 1}, nodeName: N_0",
+       "spec.nodeName: \"N_0\" is no name of a node"},
+      {"driver: d.x, pool: {name: p, resourceSliceCount: 1}", "spec: is for no node"},
+      {OfDevices("{name: a}"), "spec.devices[0]: is for no node"},
+      {OfDevices("{name: a, nodeSelector: {nodeSelectorTerms: []}}"),
+       "spec.devices[0].nodeSelector.nodeSelectorTerms: has none"},
+      {OfDevices("{name: a, nodeSelector: {nodeSelectorTerms: [{matchExpressions: [{key: a, "
+                 "operator: In}]}]}}"),
+       "spec.devices[0].nodeSelector.nodeSelectorTerms[0].matchExpressions[0].values: has none"},
   });
+}
+
+// kubernetes v1.35 pkg/apis/core/validation ValidateNodeSelector.
+TEST(SliceRules, SelectorsOfNodes) {
+  const auto with = [](absl::string_view term) {
+    return absl::StrCat(
+        "driver: d.x, pool: {name: p, resourceSliceCount: 1}, nodeSelector: {nodeSelectorTerms: [{",
+        term, "}]}");
+  };
+  const auto expression = [&](absl::string_view rest) {
+    return with(absl::StrCat("matchExpressions: [{key: a, ", rest, "}]"));
+  };
+  const auto field = [&](absl::string_view rest) {
+    return with(absl::StrCat("matchFields: [{", rest, "}]"));
+  };
+  ExpectRefused({
+      {expression("operator: In, values: [b, '']"), ""},
+      {expression("operator: In"),
+       "spec.nodeSelector.nodeSelectorTerms[0].matchExpressions[0].values: has none; operator In "
+       "needs some"},
+      {expression("operator: NotIn, values: []"), "values: has none; operator NotIn needs some"},
+      {expression("operator: Exists, values: [b]"), "values: cannot be set with operator Exists"},
+      {expression("operator: DoesNotExist, values: [b]"), "with operator DoesNotExist"},
+      {expression("operator: Gt, values: ['5']"), ""},
+      {expression("operator: Gt"), "values: has 0 entries; operator Gt needs one, a whole number"},
+      {expression("operator: Lt, values: ['1', '2']"), "values: has 2 entries; operator Lt"},
+      {expression("operator: In, values: [b c]"), "values[0]: \"b c\" is no value of a label"},
+      {with("matchExpressions: [{key: a b, operator: Exists}]"),
+       "key: \"a b\" is no key of a label"},
+      {expression("operator: Near, values: [b]"), "\"Near\" is none of In, NotIn"},
+      {field("key: metadata.name, operator: In, values: [n0]"), ""},
+      {field("key: metadata.name, operator: In, values: [n0, n1]"),
+       "matchFields[0].values: has 2 entries; the requirement of a field has one"},
+      {field("key: metadata.name, operator: Exists"),
+       "matchFields[0].operator: \"Exists\" is none of In and NotIn"},
+      {field("key: metadata.uid, operator: In, values: [n0]"),
+       "matchFields[0].key: \"metadata.uid\" is no field that can be selected"},
+      {field("key: metadata.name, operator: In, values: [N_0]"), "\"N_0\" is no name of a node"},
+  });
+  // An API server takes these.
+  EXPECT_THAT(OfSlice(with("")),
+              ElementsAre(HasSubstr("warning: ResourceSlice s: spec.nodeSelector."
+                                    "nodeSelectorTerms[0]: is empty")));
+  EXPECT_THAT(
+      OfSlice(expression("operator: Gt, values: [many]")),
+      ElementsAre(HasSubstr("warning: ResourceSlice s: spec.nodeSelector.nodeSelectorTerms[0]"
+                            ".matchExpressions[0].values[0]: \"many\" is no whole number")));
 }
 
 TEST(SliceRules, CountersTaintsAndConditions) {
@@ -119,10 +187,9 @@ TEST(SliceRules, CountersTaintsAndConditions) {
   });
   std::string devices = "{name: t, taints: [{key: a, effect: NoSchedule}]}";
   for (int i = 0; i < 64; ++i) absl::StrAppend(&devices, ", {name: d", i, "}");
-  EXPECT_THAT(
-      OfSlice(absl::StrCat(kPool, "devices: [", devices, "]")),
-      ElementsAre(HasSubstr("warning: ResourceSlice s: spec.devices: an API server takes at "
-                            "most 64 in a slice with taints or counters")));
+  EXPECT_THAT(OfSlice(absl::StrCat(kPool, "devices: [", devices, "]")),
+              ElementsAre(HasSubstr("error: ResourceSlice s: spec.devices: an API server takes at "
+                                    "most 64 in a slice with taints or counters")));
 }
 
 // Negative amounts are refused by their own; no sum or remainder of them is worked out.

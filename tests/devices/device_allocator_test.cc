@@ -20,7 +20,7 @@ constexpr char kAll[] =
 // A slice for all nodes, of a pool "shared".
 std::string SharedSlice(const std::string& name, const std::string& rest) {
   return absl::StrCat("{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: ",
-                      name, "}, spec: {driver: d, ", rest, "}}");
+                      name, ", uid: u}, spec: {driver: d, ", rest, "}}");
 }
 
 TEST(ExactCountTest, TakesTheFirstFreeDevices) {
@@ -119,6 +119,20 @@ TEST(FirstAvailableTest, AnAlternativeMayWantAll) {
       "{requests: [{name: l, firstAvailable: [{name: many, deviceClassName: any, count: 4}, "
       "{name: all, deviceClassName: any, allocationMode: All}]}]}");
   EXPECT_EQ(devices.On("n0"), "l/all=n0/a l/all=n0/b l/all=n0/c");
+}
+
+TEST(FirstAvailableTest, TwoAlternativesMayWantAll) {
+  SmallInventory devices;
+  devices.Add(SharedSlice("s",
+                          "nodeName: n0, pool: {name: n0, generation: 1, resourceSliceCount: 1}, "
+                          "devices: [{name: a, attributes: {k: {int: 1}}}]"));
+  const auto all_of = [](const std::string& name, int k) {
+    return absl::StrCat("{name: ", name, ", deviceClassName: any, allocationMode: All, selectors: ",
+                        "[{cel: {expression: 'device.attributes[\"d\"].k == ", k, "'}}]}");
+  };
+  devices.Claim(absl::StrCat("{requests: [{name: l, firstAvailable: [", all_of("large", 2), ", ",
+                             all_of("small", 1), "]}]}"));
+  EXPECT_EQ(devices.On("n0"), "l/small=n0/a");
 }
 
 TEST(MatchAttributeTest, GoesBackToFindDevicesOfOneValue) {

@@ -154,5 +154,68 @@ TEST(DeviceExplanation, NumbersAreThoseOfSlicesAndClaims) {
   EXPECT_GT(reasons, 1'000);
 }
 
+// What keeps each device of node n0 from a claim for one.
+std::vector<RejectedDevices> RejectedWith(const DeviceFeatures& features,
+                                          const std::vector<std::string>& slices,
+                                          const std::vector<std::string>& held = {}) {
+  SmallInventory inventory;
+  inventory.set_features(features);
+  for (const std::string& slice : slices) {
+    inventory.Add(absl::StrCat(
+        "{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {uid: u, name: ", slice,
+        "}}"));
+  }
+  for (const std::string& device : held) inventory.Hold(device);
+  inventory.Claim("{requests: [{name: r, exactly: {deviceClassName: any}}]}");
+  const std::vector<ClaimToAllocate> claims = inventory.Parsed();
+  const std::vector<ExplainedRequest> explained =
+      ExplainDevices(inventory.Request(claims), Symbol::Intern("n0"), LabelSet());
+  return explained.empty() ? std::vector<RejectedDevices>() : explained[0].rejected;
+}
+
+TEST(DeviceExplanation, NamesPoolsThatAreNotWhole) {
+  const auto slice = [](absl::string_view name, int slices, absl::string_view devices) {
+    return absl::StrCat(name, "}, spec: {driver: d, nodeName: n0, pool: {name: p, generation: 7, ",
+                        "resourceSliceCount: ", slices, "}, devices: [", devices, "]");
+  };
+  auto rejected = RejectedWith({}, {slice("s", 3, "{name: a}"), slice("t", 3, "{name: b}")});
+  ASSERT_EQ(rejected.size(), 1u);
+  EXPECT_EQ(rejected[0].cause, RejectedDevices::Cause::kIncompletePool);
+  EXPECT_EQ(rejected[0].reason, "its pool d/p is incomplete: it has 2 of 3 slices of generation 7");
+  EXPECT_EQ(rejected[0].pool, "d/p is incomplete: it has 2 of 3 slices of generation 7");
+  EXPECT_EQ(rejected[0].devices.size(), 2u);
+
+  rejected = RejectedWith({}, {slice("s", 1, "{name: a}"), slice("t", 1, "{name: b}")});
+  ASSERT_EQ(rejected.size(), 1u);
+  EXPECT_EQ(rejected[0].pool,
+            "d/p is incomplete: it has 2 slices of generation 7, and resourceSliceCount is 1");
+
+  rejected = RejectedWith({}, {slice("s", 2, "{name: a}"), slice("t", 2, "{name: a}")});
+  ASSERT_EQ(rejected.size(), 1u);
+  EXPECT_EQ(rejected[0].cause, RejectedDevices::Cause::kInvalidPool);
+  EXPECT_EQ(rejected[0].reason, "its pool d/p is invalid: two devices are named a");
+}
+
+TEST(DeviceExplanation, NamesGatesBySortOfReason) {
+  const std::string slice =
+      "s}, spec: {driver: d, nodeName: n0, pool: {name: p, generation: 1, resourceSliceCount: 1}, "
+      "devices: [{name: conditions, bindingConditions: [A], bindingFailureConditions: [B]}, {name: "
+      "part, consumesCounters: [{counterSet: s, counters: {k: {value: 1}}}]}, {name: nic, "
+      "allowMultipleAllocations: true}, {name: gpu}]";
+  std::map<std::string, std::pair<RejectedDevices::Cause, std::string>> by_device;
+  for (const RejectedDevices& rejected : RejectedWith({}, {slice}, {"d/p/nic", "d/p/gpu"})) {
+    by_device[std::string(rejected.devices.front().device.view())] = {rejected.cause,
+                                                                      std::string(rejected.gate)};
+  }
+  using Cause = RejectedDevices::Cause;
+  EXPECT_THAT(by_device,
+              ::testing::UnorderedElementsAre(
+                  ::testing::Pair("conditions",
+                                  ::testing::Pair(Cause::kGate, "DRADeviceBindingConditions")),
+                  ::testing::Pair("part", ::testing::Pair(Cause::kGate, "DRAPartitionableDevices")),
+                  ::testing::Pair("nic", ::testing::Pair(Cause::kInUse, "DRAConsumableCapacity")),
+                  ::testing::Pair("gpu", ::testing::Pair(Cause::kInUse, ""))));
+}
+
 }  // namespace
 }  // namespace berth::testing

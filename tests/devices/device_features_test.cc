@@ -350,6 +350,18 @@ TEST(PerDeviceNodesTest, EachDeviceSaysForWhichNodesItIs) {
   EXPECT_FALSE(devices.last_result().has_node_selector());
 }
 
+TEST(PerDeviceNodesTest, SelectorsAreAskedFirst) {
+  SmallInventory devices;
+  devices.set_features({.partitionable_devices = true});
+  devices.Add(SliceWith("s",
+                        "perDeviceNodeSelection: true, devices: [{name: a, nodeName: n0, "
+                        "attributes: {k: {int: 2}}}, {name: b, nodeName: n1}]"));
+  devices.Claim(
+      "{requests: [{name: r, exactly: {deviceClassName: any, selectors: [{cel: {expression: "
+      "'device.attributes[\"d\"].k == 1'}}]}}]}");
+  EXPECT_THAT(devices.On("n0"), HasSubstr("error: claim default/c0: selector #0: CEL runtime"));
+}
+
 // --- DRAConsumableCapacity ---
 
 constexpr char kNic[] =
@@ -413,6 +425,73 @@ TEST_F(CapacityTest, UnknownCapacityIsHadNowhere) {
   EXPECT_EQ(Get("{requests: [{name: r, exactly: {deviceClassName: any, capacity: {requests: {x: "
                 "1}}}}]}"),
             "impossible");
+}
+
+// kube-scheduler v1.35 allocator_experimental.go allocateDevice looks at the constraints of a
+// request for all before it looks at what is left, and does not take a matchAttribute back where
+// too little is.
+class AllOfSharedTest : public ::testing::Test {
+ protected:
+  AllOfSharedTest() {
+    devices_.set_features({.consumable_capacity = true});
+    devices_.Add(
+        SliceWith("s",
+                  "nodeName: n0, devices: [{name: g1, allowMultipleAllocations: true, attributes: "
+                  "{m: {string: A}, k: {int: 1}}, capacity: {c: {value: 1}}}, {name: g2, "
+                  "allowMultipleAllocations: true, attributes: {m: {string: B}, k: {int: 2}}, "
+                  "capacity: {c: {value: 1}}}]"));
+  }
+  // A request for one device, or for all, of those with that k; of any if k is 0.
+  static std::string Request(const std::string& name, int k, bool all) {
+    const std::string selector =
+        k == 0 ? ""
+               : absl::StrCat(", selectors: [{cel: {expression: 'device.attributes[\"d\"].k == ", k,
+                              "'}}]");
+    return absl::StrCat("{name: ", name, ", exactly: {deviceClassName: any", selector,
+                        all ? ", allocationMode: All" : "", "}}");
+  }
+  static std::string Match(const std::string& requests) {
+    return absl::StrCat("{requests: [", requests, "], constraints: [{matchAttribute: d/m}]}");
+  }
+  SmallInventory devices_;
+};
+
+TEST_F(AllOfSharedTest, AConstraintIsAnErrorBeforeTooLittleIsLeft) {
+  devices_.Claim(absl::StrCat("{requests: [", Request("a", 1, false), "]}"));  // takes g1 whole
+  devices_.Claim(Match(absl::StrCat(Request("b", 2, false), ", ", Request("c", 1, true))));
+  EXPECT_EQ(devices_.On("n0"),
+            "error: claim default/c1, request c: cannot add device d/n0/g1 because a claim "
+            "constraint would not be satisfied");
+}
+
+TEST_F(AllOfSharedTest, TheOrderOfRequestsDecides) {
+  devices_.Claim(absl::StrCat("{requests: [", Request("a", 1, false), "]}"));
+  devices_.Claim(Match(absl::StrCat(Request("c", 1, true), ", ", Request("b", 2, false))));
+  EXPECT_EQ(devices_.On("n0"), "impossible");
+}
+
+TEST_F(AllOfSharedTest, TheValueIsWantedForTheRestOfTheSearch) {
+  devices_.Claim(Match(absl::StrCat(Request("a", 0, false), ", ", Request("b", 1, true))));
+  EXPECT_EQ(devices_.On("n0"), "impossible");  // a gets g1, which leaves none; then g2 is a B
+}
+
+TEST_F(AllOfSharedTest, ADistinctAttributeIsTakenBack) {
+  devices_.Claim(absl::StrCat("{requests: [", Request("a", 0, false), "]}"));
+  devices_.Claim(absl::StrCat("{requests: [", Request("b", 1, true),
+                              "], constraints: [{distinctAttribute: d/m}]}"));
+  EXPECT_EQ(devices_.On("n0"), "a=n0/g2; b=n0/g1");
+}
+
+TEST(DistinctAttributeTest, IsKnownWithBindingConditionsToo) {
+  SmallInventory devices;
+  devices.set_features({.binding_conditions = true});
+  devices.Add(SliceWith("s",
+                        "nodeName: n0, devices: [{name: a, attributes: {m: {int: 1}}}, {name: b, "
+                        "attributes: {m: {int: 1}}}, {name: c, attributes: {m: {int: 2}}}]"));
+  devices.Claim(
+      "{requests: [{name: r, exactly: {deviceClassName: any, count: 2}}], constraints: "
+      "[{distinctAttribute: d/m}]}");
+  EXPECT_EQ(devices.On("n0"), "r=n0/a r=n0/c");
 }
 
 TEST(DistinctAttributeTest, AllDevicesDiffer) {

@@ -70,7 +70,7 @@ TEST(CheckDeviceReferencesOf, SaysWhatIsMissingAndWhatThereIs) {
            {ClaimFor("firstAvailable: [{name: s, deviceClassName: gpus}]"),
             "spec.devices.requests[0].firstAvailable[0].deviceClassName: there is no"},
            {"apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nmetadata: {name: s}\nspec: "
-            "{driver: d, nodeName: n00, pool: {name: p}}\n",
+            "{driver: d, nodeName: n00, pool: {name: p, resourceSliceCount: 1}}\n",
             "ResourceSlice s: spec.nodeName: there is no Node n00"}}) {
     EXPECT_THAT(MissingIn(c.objects), HasSubstr(std::string(c.expected))) << c.objects;
   }

@@ -34,10 +34,12 @@ inline std::string Slice(const std::string& pool, const std::vector<std::string>
   return absl::StrCat(yaml, "]}}");
 }
 
-// `devices` is the claim's spec.devices in YAML flow form.
+// `devices` is the claim's spec.devices in YAML flow form. As an API server has stored it: what
+// such a server refuses is read.
 inline std::string ClaimYaml(const std::string& name, const std::string& devices) {
-  return absl::StrCat("{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: ",
-                      name, ", namespace: default}, spec: {devices: ", devices, "}}");
+  return absl::StrCat(
+      "{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: ", name,
+      ", namespace: default, uid: ", name, "}, spec: {devices: ", devices, "}}");
 }
 
 class SmallInventory {

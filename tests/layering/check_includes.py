@@ -67,10 +67,10 @@ MAY_INCLUDE = {
     "src/remote/": PUBLIC + ["berth/remote_plugins.h", "berth/executor.h", "remote/"],
     "src/serve/": FRONT_DOOR
     + ["berth/cluster_server.h", "berth/quota/", "berth/remote_plugins.h", "api/object_meta.h", "cluster/object_parts.h", "cluster/resource_claim_controller.h", "engine/",
-       "devices/admin_access_of_objects.h", "devices/references_of_objects.h", "devices/selectors_of_objects.h", "quota/quotas_of_objects.h",
+       "devices/admin_access_of_objects.h", "devices/pools_of_objects.h", "devices/references_of_objects.h", "devices/selectors_of_objects.h", "quota/quotas_of_objects.h",
        "remote/wire/"],
     "src/import/": API + ["berth/quota/quota_line.h", "api/duplicate_keys.h", "api/json.h"],
-    "src/app/": FRONT_DOOR + ["berth/", "api/group_marks.h", "api/input_file.h", "api/json.h", "api/near_miss.h", "import/", "config/", "devices/admin_access_of_objects.h", "devices/references_of_objects.h", "devices/selectors_of_objects.h", "engine/", "cluster/", "cache/", "framework/", "process/", "quota/", "trace/"],
+    "src/app/": FRONT_DOOR + ["berth/", "api/group_marks.h", "api/input_file.h", "api/json.h", "api/near_miss.h", "import/", "config/", "devices/admin_access_of_objects.h", "devices/pools_of_objects.h", "devices/references_of_objects.h", "devices/selectors_of_objects.h", "engine/", "cluster/", "cache/", "framework/", "process/", "quota/", "trace/"],
     "src/trace/": FRONT_DOOR + ["api/input_file.h", "berth/gpu/", "berth/simulation.h"],
     "src/simulation/": FRONT_DOOR + ["berth/in_memory_cluster.h", "berth/simulation.h", "simulation/"],
     "src/testing/": FRONT_DOOR + ["api/input_file.h", "berth/testing/", "berth/simulation.h", "berth/in_memory_cluster.h"],

@@ -17,14 +17,32 @@ namespace berth {
 // Devices of a node that a request cannot have for the same reason.
 struct RejectedDevices {
   std::vector<DeviceId> devices;  // in the order of the search
-  // "in use", "selector #0 of class gpu: EXPRESSION", "its pool is incomplete" ...
+  // "in use", "selector #0 of class gpu: EXPRESSION", "its pool d/p is incomplete: it has 1 of 2
+  // slices of generation 3" ...
   std::string reason;
+  // What sort of reason that is.
+  enum class Cause {
+    kIncompletePool,  // not all slices of its pool are there
+    kInvalidPool,     // as kube-scheduler says: a name repeats, or a counter is not there
+    kOtherNodes,      // with DRAPartitionableDevices: it says for which nodes it is
+    kSelector,        // does not match, or fails
+    kInUse,           // a claim has it, or is about to
+    kGate,            // it is never offered while a feature gate is off: `gate`
+    kTaint,
+    kCapacity,  // with DRAConsumableCapacity
+    kCounters,  // with DRAPartitionableDevices
+  };
+  Cause cause = Cause::kSelector;
   // How far they came: not past the class; past it, but not past the request's own selectors; past
   // all of them, but they are not free, or not offered.
   enum class Reached { kClass, kRequest, kFree };
   Reached reached = Reached::kClass;
-  // The feature gate that is off and would change that, if there is one.
+  // The feature gate that is off and would change that, if there is one: of kGate, and of a device
+  // in use that could be shared.
   absl::string_view gate;
+  // The pool that is in the way, as `reason` has it, with kIncompletePool and kInvalidPool: "d/p is
+  // incomplete: it has 1 of 2 slices of generation 3".
+  std::string pool;
 };
 
 // The devices of a node, as a request, or one alternative of a prioritised list, sees them.

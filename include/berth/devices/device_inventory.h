@@ -28,7 +28,9 @@ struct NodePool {
   Symbol driver, name;
   // Not all slices of the generation are there: its driver is about to change it.
   bool incomplete = false;
-  // Two devices have one name.
+  // How many are there, for all nodes together, and how many the pool says that it has.
+  int64_t slices_there = 0, slices_wanted = 0;
+  // Two devices have one name, or what is consumed is of no counter that there is.
   bool invalid = false;
   std::vector<std::shared_ptr<const OfferedSlice>> slices;  // by name
   // With DRAPartitionableDevices, of a pool with counters: the slices that have these, and those

@@ -47,9 +47,13 @@ TEST(GatesThatAreOff, AreNamedOnceALoad) {
            {ClaimOf("c", RequestOf("d", ", capacity: {requests: {m: 1}}")),
             "its requests for capacity are ignored, devices are given whole: feature gate "
             "DRAConsumableCapacity"},
-           {SliceOf("d", Gpus(1,
-                              ", consumesCounters: [{counterSet: s, counters: {m: {value: "
-                              "1}}}]")),
+           {absl::StrCat(SliceOf("d",
+                                 Gpus(1,
+                                      ", consumesCounters: [{counterSet: s, counters: {m: {value: "
+                                      "1}}}]"),
+                                 2),
+                         SliceOf("d", "  sharedCounters: [{name: s, counters: {m: {value: 1}}}]\n",
+                                 2, "-counters")),
             "its partitions go to no claim: feature gate DRAPartitionableDevices"},
            {SliceOf("d", conditions), "feature gate DRADeviceBindingConditions"},
            {ClassOf("d", "extendedResourceName: d.x/gpu, "),
@@ -72,6 +76,39 @@ TEST(GatesThatAreOff, AreNamedOnceALoad) {
   EXPECT_THAT(Explain(absl::StrCat(ClassOf("d"), SliceOf("d", shared), ClaimOf("c", RequestOf("d")),
                                    PodOf({"c"}))),
               ElementsAre("fits", "c: gets r d/d/nic (m 1)"));
+}
+
+TEST(GatesThatAreOff, AreNamedWhereTheConfigurationTurnsThemOff) {
+  const std::string config = WriteTemporary("turned_off.yaml", R"(
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- pluginConfig:
+  - name: DynamicResources
+    args: {featureGates: {DRAAdminAccess: false, DRAPrioritizedList: false}}
+)");
+  const std::string cluster = WriteTemporary(
+      "turned_off_cluster.yaml",
+      absl::StrCat(
+          kNodes, ClassOf("d"), SliceOf("d", Gpus(1)),
+          ClaimOf("a", RequestOf("d", ", adminAccess: true")),
+          ClaimOf("l", "requests: [{name: r, firstAvailable: [{name: x, deviceClassName: d}]}]"),
+          "---\napiVersion: resource.k8s.io/v1\nkind: ResourceClaimTemplate\nmetadata: "
+          "{name: t}\nspec: {spec: {devices: {requests: [{name: r, firstAvailable: "
+          "[{name: x, deviceClassName: d}]}]}}}\n"));
+  for (const absl::string_view command : {"explain", "simulate"}) {
+    const auto run = [&](absl::string_view flags) {
+      return RunBerth(absl::StrCat(command, flags, " --cluster ", cluster)).err;
+    };
+    const std::string said = run(absl::StrCat(" --config ", config));
+    EXPECT_THAT(said,
+                HasSubstr("ResourceClaim default/a: its adminAccess is an error for its pods: "
+                          "feature gate DRAAdminAccess of DynamicResources is off"));
+    EXPECT_THAT(said, HasSubstr("ResourceClaim default/l: its firstAvailable keeps its pods from "
+                                "all nodes: feature gate DRAPrioritizedList of DynamicResources is "
+                                "off (featureGates in its arguments) (and 1 more like this)"));
+    EXPECT_THAT(run(""), ::testing::Not(HasSubstr("feature gate")));
+  }
 }
 
 TEST(GatesThatAreOff, AreAPartOfTheReason) {
@@ -112,6 +149,62 @@ TEST(GatesThatAreOff, AreAPartOfTheReason) {
               HasSubstr(absl::StrCat("Insufficient d.x/gpu (", kWouldDo, ") on 1 of 1 node")));
   EXPECT_THAT(RunByDefault("explain", extended).out,
               HasSubstr(absl::StrCat("n0: DynamicResources d.x/gpu: ", kWouldDo)));
+}
+
+TEST(GatesThatAreOff, AreNotCutFromTheTable) {
+  const std::string name =
+      "a-class-with-quite-a-long-name-" + std::string(80, 'x') + ".example.com";
+  const std::string cluster = absl::StrCat(
+      "---\napiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: ", name,
+      "}\nspec: {extendedResourceName: d.x/gpu}\n",
+      PodOf({}, ", resources: {limits: {d.x/gpu: '1'}}"));
+  EXPECT_THAT(RunByDefault("simulate", cluster).out,
+              HasSubstr(absl::StrCat("(DeviceClass ", name,
+                                     " would stand for it, but feature gate DRAExtendedResource of "
+                                     "DynamicResources is off) on 1 of 1 node")));
+}
+
+// --- Pools that are not whole --------------------------------------------------------------------
+
+TEST(PoolsThatAreNotWhole, AreNamedWithTheirSlices) {
+  const std::string incomplete = absl::StrCat(ClassOf("d"), SliceOf("d", Gpus(1), 2),
+                                              ClaimOf("c", RequestOf("d")), PodOf({"c"}));
+  EXPECT_THAT(RunByDefault("simulate", incomplete).out,
+              HasSubstr("cannot allocate all claims (pool d/d is incomplete: it has 1 of 2 slices "
+                        "of generation 1) on 1 of 1 node"));
+  EXPECT_THAT(Explain(incomplete),
+              ElementsAre("does not fit", "c/r: asks for 1 device, and can have none",
+                          "c/r cannot have: d/d/gpu-0: its pool d/d is incomplete: it has 1 of 2 "
+                          "slices of generation 1"));
+  // Another pool is enough: nothing is said of this one.
+  const std::string enough = absl::StrCat(
+      incomplete, ClassOf("e"), SliceOf("e", Gpus(1)), ClaimOf("f", RequestOf("e")),
+      "---\napiVersion: v1\nkind: Pod\nmetadata: {name: q}\nspec: {containers: [{name: "
+      "c, image: x}], resourceClaims: [{name: f, resourceClaimName: f}]}\n");
+  EXPECT_THAT(RunByDefault("simulate", enough).out, HasSubstr("default/q  n0"));
+}
+
+TEST(PoolsThatAreNotWhole, AreInvalidIfTwoSlicesHaveADeviceOfOneName) {
+  const std::string twice =
+      absl::StrCat(ClassOf("d"), SliceOf("d", Gpus(1), 2), SliceOf("d", Gpus(2), 2, "-more"),
+                   ClaimOf("c", RequestOf("d")), PodOf({"c"}));
+  EXPECT_THAT(RunByDefault("simulate", twice).out,
+              HasSubstr("invalid resource pools were encountered (pool d/d is invalid: two devices "
+                        "are named gpu-0) on 1 of 1 node"));
+  const Outcome validated =
+      RunBerth("validate --cluster " + WriteTemporary("twice.yaml", absl::StrCat(kNodes, twice)));
+  EXPECT_EQ(validated.status, 0);
+  EXPECT_THAT(validated.err,
+              HasSubstr("warning: ResourceSlice d-more: spec.devices[0].name: \"gpu-0\" is in "
+                        "ResourceSlice d, too. On a node that has both pool d/d is invalid"));
+  // With all its devices wanted it is an error, as with kube-scheduler.
+  EXPECT_THAT(
+      RunByDefault(
+          "simulate",
+          absl::StrCat(ClassOf("d"), SliceOf("d", Gpus(1), 2), SliceOf("d", Gpus(2), 2, "-more"),
+                       ClaimOf("c", RequestOf("d", ", allocationMode: All")), PodOf({"c"})))
+          .out,
+      HasSubstr("asks for all devices, but resource pool d/d is currently invalid"));
 }
 
 // --- What simulate and explain say alike ---------------------------------------------------------

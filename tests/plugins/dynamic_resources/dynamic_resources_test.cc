@@ -206,12 +206,13 @@ TEST(DynamicResourcesTest, AClaimThatIsNamedTwiceIsAllocatedOnce) {
 }
 
 TEST(DynamicResourcesTest, FilterSaysWhatIsWrongWithPoolsAndClaims) {
-  World world(ClaimOf("c") + ClaimOf("bad",
-                                     "requests: [{name: r, exactly: {deviceClassName: any, "
-                                     "count: 33}}]"),
-              "{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: s}, spec: "
-              "{driver: d, allNodes: true, pool: {name: s, generation: 1, resourceSliceCount: 1}, "
-              "devices: [{name: x}, {name: x}]}}\n---\n");
+  World world(
+      ClaimOf("c") + ClaimOf("bad",
+                             "requests: [{name: r, exactly: {deviceClassName: any, "
+                             "count: 33}}]"),
+      "{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: s, uid: u}, spec: "
+      "{driver: d, allNodes: true, pool: {name: s, generation: 1, resourceSliceCount: 1}, "
+      "devices: [{name: x}, {name: x}]}}\n---\n");
   EXPECT_EQ(RunFilter(*world.plugin, PodOf({"c"}), world.handle.nodes().node(0)),
             Unresolvable("invalid resource pools were encountered"));
   ASSERT_TRUE(world.PreFilter(PodOf({"bad"})).ok());
