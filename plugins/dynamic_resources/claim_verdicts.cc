@@ -23,6 +23,13 @@ absl::StatusOr<ClaimVerdict> ClaimVerdicts::On(const ClaimsOfPod& claims,
   return may_help && FindExchange(claims, node).has_value() ? ClaimVerdict::kFeasible : verdict;
 }
 
+bool ClaimVerdicts::IsByClass(const ClaimsState& data) {
+  const ClaimsOfPod& claims = *data.pod;
+  return data.released.empty() && !claims.may_exchange && claims.special == nullptr &&
+         absl::c_none_of(claims.available_on, [](const auto& on) { return on.has_value(); }) &&
+         claims.allocations != nullptr && claims.allocations->nodes_by_devices != nullptr;
+}
+
 absl::StatusOr<ClaimVerdict> ClaimVerdicts::ByFreeDevices(const ClaimsOfPod& claims,
                                                           const NodeInfo& node) const {
   const ClaimVerdict of_special = OnSpecialClaim(claims, node);

@@ -50,6 +50,8 @@ class ClaimVerdicts {
   absl::StatusOr<ClaimVerdict> On(const ClaimsState& data, const NodeInfo& node) const;
   // With the devices that are free, and those that members of the pod's gang exchange.
   absl::StatusOr<ClaimVerdict> On(const ClaimsOfPod& claims, const NodeInfo& node) const;
+  // Whether nodes of one class (NodesByDevices) have the same verdict.
+  static bool IsByClass(const ClaimsState& data);
   // Of the special claim alone: kFeasible, kStaleClaim, kCannotFit or kCannotAsk.
   static ClaimVerdict OnSpecialClaim(const ClaimsOfPod& claims, const NodeInfo& node);
 

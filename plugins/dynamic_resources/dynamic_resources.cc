@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
@@ -22,6 +23,7 @@
 #include "plugins/dynamic_resources/claim_writes.h"
 #include "plugins/dynamic_resources/device_notes.h"
 #include "plugins/dynamic_resources/fields_of_gates.h"
+#include "plugins/dynamic_resources/nodes_by_devices.h"
 #include "plugins/dynamic_resources/pod_claims.h"
 
 namespace berth {
@@ -159,15 +161,35 @@ Status DynamicResources::Filter(const CycleState& state, const PodInfo& pod,
                       : Status::Error(verdict.status());
 }
 
+// Unless it is feasible.
+void DynamicResources::Reject(NodeRow row, ClaimVerdict verdict, NodeVerdicts& verdicts) const {
+  if (verdict == ClaimVerdict::kFeasible) return;
+  verdicts.Set(row, verdicts_.CodeOf(verdict),
+               ClaimVerdicts::SharesText(verdict) ? static_cast<uint8_t>(verdict)
+                                                  : NodeVerdicts::kNoReasonId);
+}
+
 Status DynamicResources::FilterNodes(const CycleState& state, const PodInfo& pod,
                                      const NodeTable& nodes, NodeVerdicts& verdicts) const {
   const absl::StatusOr<const ClaimsState*> read = state.Read(kClaimsState);
   if (!read.ok()) return HasResourceClaims(pod) ? Status::Error(read.status()) : Status::Success();
   const ClaimsOfPod& claims = *(*read)->pod;
-  auto left = static_cast<int>(verdicts.candidates().size());
-  for (const NodeRow row : verdicts.candidates()) {
+  const absl::Span<const NodeRow> rows = verdicts.candidates();
+  const std::vector<uint64_t> classes =
+      ClaimVerdicts::IsByClass(**read)
+          ? claims.allocations->nodes_by_devices->ClassesOfRows(nodes, rows)
+          : std::vector<uint64_t>(rows.size(), NodesByDevices::kNone);
+  absl::flat_hash_map<uint64_t, ClaimVerdict> of_class;
+  auto left = static_cast<int>(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const NodeRow row = rows[i];
     const NodeInfo& node = nodes.node(row);
     --left;
+    const auto known = of_class.find(classes[i]);
+    if (known != of_class.end()) {
+      Reject(row, known->second, verdicts);
+      continue;
+    }
     if (state.work_budget().IsSpent() && claims.may_allocate() &&
         !allocations_.Find(claims, node).has_value() &&
         NodeAllocations::Yields(claims, state, left)) {
@@ -176,10 +198,8 @@ Status DynamicResources::FilterNodes(const CycleState& state, const PodInfo& pod
     const absl::StatusOr<ClaimVerdict> verdict = verdicts_.On(**read, node);
     NodeAllocations::Spend(claims, state.work_budget());
     if (!verdict.ok()) return Status::Error(verdict.status());
-    if (*verdict == ClaimVerdict::kFeasible) continue;
-    verdicts.Set(row, verdicts_.CodeOf(*verdict),
-                 ClaimVerdicts::SharesText(*verdict) ? static_cast<uint8_t>(*verdict)
-                                                     : NodeVerdicts::kNoReasonId);
+    if (classes[i] != NodesByDevices::kNone) of_class.emplace(classes[i], *verdict);
+    Reject(row, *verdict, verdicts);
   }
   claims.allocations->left_at_last_yield = std::numeric_limits<int>::max();
   return Status::Success();

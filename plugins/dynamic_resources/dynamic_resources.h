@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "berth/columns/node_verdicts.h"
 #include "berth/devices/device_allocator.h"
 #include "berth/devices/extended_resource_classes.h"
 #include "berth/extensions/explain.h"
@@ -166,6 +167,7 @@ class DynamicResources final : public Plugin,
                         const NodeAllocation& allocation) const;
   // Whether the claim's devices are what keeps the pod off some node.
   bool IsInTheWay(const ClaimsOfPod& claims, size_t claim, const NodeStatuses& statuses) const;
+  void Reject(NodeRow row, ClaimVerdict verdict, NodeVerdicts& verdicts) const;
   std::string GroupOf(const PodInfo& pod) const;  // "" for none
   // What is planned for nominated pods, and the pod with these claims cannot have.
   std::shared_ptr<const NominatedUses> FindNominated(const PodInfo& pod,

@@ -57,6 +57,16 @@ void NodesByDevices::DropUnused() {
 
 // --- Which classes nodes are in ------------------------------------------------------------------
 
+std::vector<uint64_t> NodesByDevices::ClassesOfRows(const NodeTable& nodes,
+                                                    absl::Span<const NodeRow> rows) {
+  const MutexLock lock(mutex_);
+  CountChanges(nodes);
+  std::vector<uint64_t> classes;
+  classes.reserve(rows.size());
+  for (const NodeRow row : rows) classes.push_back(of_row_[row]);
+  return classes;
+}
+
 std::optional<std::vector<NodesByDevices::Class>> NodesByDevices::ClassesOf(const NodeTable& nodes,
                                                                             size_t most) {
   const MutexLock lock(mutex_);
@@ -70,30 +80,35 @@ std::optional<std::vector<NodesByDevices::Class>> NodesByDevices::ClassesOf(cons
 
 void NodesByDevices::CountChanges(const NodeTable& nodes) {
   const bool is_same_table = std::exchange(table_, nodes.id()) == nodes.id();
+  const bool is_same_order =
+      std::exchange(order_version_, nodes.order_version()) == nodes.order_version();
   const auto changed_rows = nodes.ChangesSince(std::exchange(table_version_, nodes.version()));
   const auto changed_nodes =
       devices_.ChangesSince(std::exchange(devices_version_, devices_.version()));
-  if (!is_same_table || !changed_rows.has_value() || !changed_nodes.has_value()) {
+  if (!is_same_table || !is_same_order || !changed_rows.has_value() || !changed_nodes.has_value()) {
     return CountAll(nodes);
   }
   for (const RowChange& changed : *changed_rows) {
-    if ((changed.aspects & Aspect::kOfNodeObject) != 0) Count(nodes.node(changed.row));
+    if ((changed.aspects & Aspect::kOfNodeObject) != 0) Count(nodes, changed.row);
   }
   for (const Symbol changed : *changed_nodes) {
     const NodeRow row = nodes.FindRow(changed);
-    if (row >= 0) Count(nodes.node(row));
+    if (row >= 0) Count(nodes, row);
   }
 }
 
 void NodesByDevices::CountAll(const NodeTable& nodes) {
   nodes_in_.clear();
+  of_row_.resize(nodes.size());
   absl::erase_if(of_node_, [&](const auto& one) { return nodes.FindRow(one.first) < 0; });
   for (auto& [name, entry] : of_node_) entry.is_counted = false;
-  for (NodeRow row = 0; row < nodes.size(); ++row) Count(nodes.node(row));
+  for (NodeRow row = 0; row < nodes.size(); ++row) Count(nodes, row);
 }
 
-void NodesByDevices::Count(const NodeInfo& node) {
+void NodesByDevices::Count(const NodeTable& nodes, NodeRow row) {
+  const NodeInfo& node = nodes.node(row);
   Entry& entry = Find(node);
+  of_row_[row] = entry.in_class;
   if (entry.is_counted) {
     if (entry.counted_in == entry.in_class) return;
     const auto before = nodes_in_.find(entry.counted_in);

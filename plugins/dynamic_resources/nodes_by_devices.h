@@ -14,6 +14,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/types/span.h"
 #include "berth/api/symbol.h"
 #include "berth/columns/node_table.h"
 #include "berth/devices/fields_read.h"
@@ -39,6 +40,8 @@ class NodesByDevices {
 
   // The class of the node, or kNone. The number is that of no other class later on.
   uint64_t ClassOf(const NodeInfo& node);
+  // The same of the nodes in some rows, in order.
+  std::vector<uint64_t> ClassesOfRows(const NodeTable& nodes, absl::Span<const NodeRow> rows);
   // A class, and one of its nodes.
   struct Class {
     uint64_t number;
@@ -62,7 +65,7 @@ class NodesByDevices {
   void DropUnused() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CountChanges(const NodeTable& nodes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CountAll(const NodeTable& nodes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Count(const NodeInfo& node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Count(const NodeTable& nodes, NodeRow row) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const ClusterDevices& devices_;
   const FieldsRead fields_;
@@ -73,9 +76,11 @@ class NodesByDevices {
   // So many nodes get no class before it is looked again which classes are unused.
   int refusals_ ABSL_GUARDED_BY(mutex_) = 0;
 
-  // The nodes of the table by class, at these versions.
+  // The nodes of the table by class, and the class by row, at these versions.
   absl::flat_hash_map<uint64_t, absl::flat_hash_set<Symbol>> nodes_in_ ABSL_GUARDED_BY(mutex_);
+  std::vector<uint64_t> of_row_ ABSL_GUARDED_BY(mutex_);
   uint64_t table_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t order_version_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t table_version_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t devices_version_ ABSL_GUARDED_BY(mutex_) = 0;
 };
