@@ -158,9 +158,9 @@ void Split(absl::string_view spec, std::string& shape, std::string& own) {
 // A pod's own, on the stack as far as it fits.
 class Own {
  public:
-  explicit Own(const std::string& bytes) : arena_(WithBlock(block_)) {
+  explicit Own(absl::string_view bytes) : arena_(WithBlock(block_)) {
     pod_ = Arena::CreateMessage<api::Pod>(&arena_);
-    BERTH_CHECK(pod_->ParsePartialFromString(bytes));
+    BERTH_CHECK(pod_->ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size())));
   }
   api::Pod& pod() { return *pod_; }
 
@@ -373,14 +373,8 @@ std::optional<absl::string_view> PackedPod::FindAnnotation(absl::string_view key
   return std::nullopt;
 }
 
-std::string PackedPod::MetadataBytes() const {
-  std::string bytes;
-  ReadOwn([&bytes](const api::Pod& own) { Serialize(own.metadata(), &bytes); });
-  return bytes;
-}
-
 bool PackedPod::HasMetadataOf(const PackedPod& other) const {
-  if (evicted_ != other.evicted_) return MetadataBytes() == other.MetadataBytes();
+  if (evicted_ != other.evicted_) return false;  // an API server says when it is to be gone
   if (own_ == other.own_) return true;
   const absl::string_view metadata = MetadataIn(*own_);
   return !metadata.empty() && metadata == MetadataIn(*other.own_);

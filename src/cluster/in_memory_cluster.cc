@@ -26,6 +26,14 @@ namespace {
 
 constexpr int64_t kDefaultGracePeriodSeconds = 30;  // as the API server defaults it
 
+// How long a pod that is deleted stays, in seconds; 0 if it goes at once.
+int64_t GracePeriodOf(const api::Pod& own) {
+  const api::PodSpec& spec = own.spec();
+  if (spec.node_name().empty() || HasEnded(own.status())) return 0;
+  return spec.has_termination_grace_period_seconds() ? spec.termination_grace_period_seconds()
+                                                     : kDefaultGracePeriodSeconds;
+}
+
 absl::Status Gone(const Identity& pod) {
   return absl::NotFoundError(absl::StrCat("pod ", pod.key(), " is gone"));
 }
@@ -225,22 +233,21 @@ bool InMemoryCluster::DeleteGracefully(absl::string_view pod_key) {
 void InMemoryCluster::StartDeletion(const Object& pod,
                                     const std::function<void(api::Pod& own)>& change) {
   int64_t grace = 0;
-  pod.packed()->ReadOwn([&](const api::Pod& own) {
-    const api::PodSpec& spec = own.spec();
-    if (spec.node_name().empty() || HasEnded(own.status())) return;
-    grace = spec.has_termination_grace_period_seconds() ? spec.termination_grace_period_seconds()
-                                                        : kDefaultGracePeriodSeconds;
+  StoredPodState state;
+  auto changed = pod.packed()->With([&](api::Pod& own) {
+    grace = GracePeriodOf(own);
+    if (grace <= 0) return;
+    SetTime(clock_.Now() + absl::Seconds(grace),
+            own.mutable_metadata()->mutable_deletion_timestamp());
+    own.mutable_metadata()->set_deletion_grace_period_seconds(grace);
+    if (change != nullptr) change(own);
+    state = StoredPodState(own);
   });
   if (grace <= 0) {
     Remove(Kind::kPod, pod.key());
-    return;
+  } else {
+    Put(Object(std::move(changed), pod.where()), state);
   }
-  const absl::Time due = clock_.Now() + absl::Seconds(grace);
-  ChangePod(pod, [&](api::Pod& changed) {
-    SetTime(due, changed.mutable_metadata()->mutable_deletion_timestamp());
-    changed.mutable_metadata()->set_deletion_grace_period_seconds(grace);
-    if (change != nullptr) change(changed);
-  });
 }
 
 bool InMemoryCluster::Finish(absl::string_view pod_key) {

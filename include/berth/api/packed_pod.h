@@ -106,7 +106,6 @@ class PackedPod {
  private:
   void UnpackTo(api::Pod& pod) const;
   void ApplyChanges(api::Pod& pod) const;
-  std::string MetadataBytes() const;
 
   const IdentityPtr identity_;
   const std::shared_ptr<const PodShape> shape_;
