@@ -95,8 +95,7 @@ void RefusedTakers::Look() {
         continue;
       }
       LineAmounts& others = activated[quota];
-      found.is_full |=
-          !others.empty() && figures.TakeableFor(quota, requests, others).empty();
+      found.is_full |= !others.empty() && figures.TakeableFor(quota, requests, others).empty();
       if (found.is_full) {
         some_have_no_room = true;
         continue;
@@ -188,8 +187,7 @@ RefusedTakers::Figures::Figures(const QuotaBook& book) : tree_(book.tree()), sha
   add(book.Promised());
 }
 
-RefusedTakers::Takeable RefusedTakers::Figures::TakeableFor(QuotaId quota,
-                                                            const Requests& requests,
+RefusedTakers::Takeable RefusedTakers::Figures::TakeableFor(QuotaId quota, const Requests& requests,
                                                             const LineAmounts& and_more) {
   const auto by = [&](Bound bound) {
     __int128 most = 0;

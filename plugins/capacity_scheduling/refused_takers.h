@@ -25,13 +25,13 @@
 namespace berth {
 
 // What a pod may take back also changes where no event requeues it. Others come to have more than
-// they are guaranteed when a pod of theirs is assigned. By fair shares, these depend on what waiting
-// pods of all quotas ask for, and what was promised to a nominated pod can be taken back once it
-// runs. So as long as pods are refused this looks at the figures, at most once in kPause and only
-// after such a change, and activates pods that may take more than when they were refused: of each
-// quota no more than it may take. Where usage counts with a half-life, shares change with time
-// alone: then it also looks when that lets a pod in. In a tree, for pods within what their quota is
-// guaranteed, and for all of quotas with the strategy FairShare. Scheduling thread.
+// they are guaranteed when a pod of theirs is assigned. By fair shares, these depend on what
+// waiting pods of all quotas ask for, and what was promised to a nominated pod can be taken back
+// once it runs. So as long as pods are refused this looks at the figures, at most once in kPause
+// and only after such a change, and activates pods that may take more than when they were refused:
+// of each quota no more than it may take. Where usage counts with a half-life, shares change with
+// time alone: then it also looks when that lets a pod in. In a tree, for pods within what their
+// quota is guaranteed, and for all of quotas with the strategy FairShare. Scheduling thread.
 class RefusedTakers {
  public:
   static constexpr absl::Duration kPause = absl::Seconds(1);
@@ -119,8 +119,8 @@ class RefusedTakers {
   void LookAt(absl::Time time);
   void Look();
   bool MayTakeMore(const Refused& refused, const Takeable& takeable) const;
-  // The least beyond shares that MayTakeMore() for time alone: not each unit that others borrow more while usage
-  // decays has the pod tried.
+  // The least beyond shares that MayTakeMore() for time alone: not each unit that others borrow
+  // more while usage decays has the pod tried.
   static __int128 Enough(const Refused& refused);
   // When decay alone gives one of those that are left enough; InfiniteFuture if it never will.
   absl::Time WhenDecayLetsIn(const std::vector<Refused*>& left);

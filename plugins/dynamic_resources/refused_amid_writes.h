@@ -12,9 +12,9 @@
 
 namespace berth {
 
-// A pod on its way to its node gives no device back when it is evicted in a dry run: what its claims
-// get is promised, and not written. A preemptor that meets such a pod is noted, by its spec, until
-// it is tried again: the write wakes it. Any thread.
+// A pod on its way to its node gives no device back when it is evicted in a dry run: what its
+// claims get is promised, and not written. A preemptor that meets such a pod is noted, by its spec,
+// until it is tried again: the write wakes it. Any thread.
 class RefusedAmidWrites {
  public:
   void Note(const PodInfo& preemptor) {
