@@ -36,12 +36,13 @@ class DevicePreemption {
   // --- Dry runs ---
 
   // An attempt for the pod begins.
-  void Begin(const PodInfo& pod);
+  void Begin(const CycleState& state, const PodInfo& pod);
   // The pods are gone that the plan of a gang evicts; and of claims that no pod uses any more the
   // devices are back.
-  void RemoveGoneInPlan(const PodInfo& preemptor, ClaimsState& data) const;
+  void RemoveGoneInPlan(const CycleState& state, const PodInfo& preemptor, ClaimsState& data) const;
   void SignGoneInPlan(PodSignature& signature) const;
-  void Remove(const PodInfo& preemptor, const PodInfo& pod, ClaimsState& data) const;
+  void Remove(const CycleState& state, const PodInfo& preemptor, const PodInfo& pod,
+              ClaimsState& data) const;
   void Add(const PodInfo& pod, ClaimsState& data) const;
 
   // --- After an eviction ---
@@ -63,6 +64,9 @@ class DevicePreemption {
   }
 
  private:
+  // The pod is gone, as far as the preemptor's attempt goes.
+  void Release(const CycleState& state, const PodInfo& preemptor, const PodInfo& pod,
+               ClaimsState& data) const;
   // Claims that count as free in the plan that a gang is making. Found once for a plan. Each counts
   // for a minute: then it is taken for lost.
   const std::vector<ReturnedClaim>& ReturnedInPlan() const;

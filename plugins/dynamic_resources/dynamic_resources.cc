@@ -120,7 +120,7 @@ Status DynamicResources::PreFilter(CycleState& state, const PodInfo& pod, const 
   state.Delete(kClaimsState);
   if (!reader_.MayUseDevices(pod)) return Status::Skip();
   auto of_pod = std::make_shared<ClaimsOfPod>();
-  if (!state.for_explanation()) preemption_.Begin(pod);
+  preemption_.Begin(state, pod);
   Status read = reader_.Read(pod, *of_pod);
   if (!read.ok()) return read;
   of_pod->nominated = FindNominated(pod, of_pod->claims);
@@ -132,7 +132,7 @@ Status DynamicResources::PreFilter(CycleState& state, const PodInfo& pod, const 
   of_pod->may_exchange = gang_.MayExchange(group, of_pod->asked, joins);
   auto data = std::make_unique<ClaimsState>();
   data->pod = std::move(of_pod);
-  preemption_.RemoveGoneInPlan(pod, *data);
+  preemption_.RemoveGoneInPlan(state, pod, *data);
   state.Write(kClaimsState, std::move(data));
   return Status::Success();
 }
@@ -147,7 +147,7 @@ Status DynamicResources::AddPod(CycleState& state, const PodInfo&, const PodInfo
 Status DynamicResources::RemovePod(CycleState& state, const PodInfo& pod, const PodInfo& removed,
                                    const NodeInfo&) {
   ClaimsState* const data = state.FindMutable(kClaimsState);
-  if (data != nullptr) preemption_.Remove(pod, removed, *data);
+  if (data != nullptr) preemption_.Remove(state, pod, removed, *data);
   return Status::Success();
 }
 
