@@ -34,7 +34,7 @@
 #include "plugins/capacity_scheduling/quota_rules.h"
 #include "plugins/capacity_scheduling/quota_status.h"
 #include "plugins/capacity_scheduling/quota_warnings.h"
-#include "plugins/capacity_scheduling/refused_by_share.h"
+#include "plugins/capacity_scheduling/refused_takers.h"
 #include "plugins/capacity_scheduling/short_rows.h"
 #include "plugins/capacity_scheduling/tree_admission.h"
 
@@ -66,8 +66,8 @@ class CapacityScheduling final : public Plugin,
         book_(handle),
         preemption_(handle),
         status_(handle, book_, kName),
-        refused_by_share_(handle, book_, kName),
-        tree_({handle, book_, preemption_, refused_by_share_, expected_, short_rows_}),
+        refused_takers_(handle, book_, kName),
+        tree_({handle, book_, preemption_, refused_takers_, expected_, short_rows_}),
         warnings_(handle, status_, kName) {
     ledger_.CountDevicesIn(handle);
   }
@@ -95,7 +95,7 @@ class CapacityScheduling final : public Plugin,
   void OnPodAssigned(const PodInfo& pod, const NodeInfo& node) override {
     ledger_.Charge(pod, node.name());
     book_.OnAssigned(pod, node);
-    refused_by_share_.FiguresChanged();
+    refused_takers_.FiguresChanged();
     NoteMissingClaims(pod, node);
     status_.Touch();
   }
@@ -106,12 +106,12 @@ class CapacityScheduling final : public Plugin,
     status_.Touch();
   }
   void OnPodPending(const PodInfo& pod) override {
-    if (book_.OnPending(pod)) refused_by_share_.FiguresChanged();
+    if (book_.OnPending(pod)) refused_takers_.FiguresChanged();
     status_.Touch();
   }
   void OnPodGone(const PodInfo& pod) override {
-    refused_by_share_.Remove(*pod.identity());
-    if (book_.OnGone(pod)) refused_by_share_.FiguresChanged();
+    refused_takers_.Remove(*pod.identity());
+    if (book_.OnGone(pod)) refused_takers_.FiguresChanged();
     status_.Touch();
   }
   void OnSynced() override {
@@ -172,7 +172,7 @@ class CapacityScheduling final : public Plugin,
   mutable QuotaBook book_;  // what-if changes are taken back
   Preemption preemption_;
   QuotaStatus status_;
-  RefusedByShare refused_by_share_;
+  RefusedTakers refused_takers_;
   ExpectedPods expected_;
   ShortRows short_rows_;
   TreeAdmission tree_;

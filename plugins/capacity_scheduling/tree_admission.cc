@@ -52,7 +52,7 @@ Status TreeAdmission::PreFilter(CycleState& state, const PodInfo& pod, const Nod
   const std::optional<QuotaId> quota = tree_state.quota = book_.QuotaOf(pod);
   if (!quota.has_value()) return Status::Success();
   book_.OnPending(pod);  // it may have waited before there was a tree
-  if (!state.for_explanation()) refused_by_share_.Remove(*pod.identity());
+  if (!state.for_explanation()) refused_takers_.Remove(*pod.identity());
   const QuotaBook::WithoutNomination without_nomination(book_, pod);
   const QuotaTree& tree = book_.tree();
   const LineAmounts charge = book_.ChargeOf(pod, nullptr);
@@ -154,7 +154,7 @@ Status TreeAdmission::PostFilter(CycleState& state, const PodInfo& pod,
       if (sibling != &pod) preemptors.push_back(sibling);
     }
   }
-  RefusedByShare::Requests requests;
+  RefusedTakers::Requests requests;
   bool may_reclaim = false;
   Status planned;
   {
@@ -162,9 +162,9 @@ Status TreeAdmission::PostFilter(CycleState& state, const PodInfo& pod,
     planned = Plan(state, pod, statuses, trial, result);
     if (planned.ok() || state.for_explanation()) return planned;
     requests = trial.RequestsByNode();
-    may_reclaim = trial.MayReclaim(refused_by_share_.RuleInTrial());
+    may_reclaim = trial.MayReclaim(refused_takers_.RuleInTrial());
   }
-  refused_by_share_.Add(pod, *quota, std::move(requests), may_reclaim);
+  refused_takers_.Add(pod, *quota, std::move(requests), may_reclaim);
   return planned;
 }
 

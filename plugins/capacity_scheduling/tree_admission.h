@@ -19,7 +19,7 @@
 #include "berth/quota/quota_tree.h"
 #include "plugins/capacity_scheduling/expected_pods.h"
 #include "plugins/capacity_scheduling/quota_book.h"
-#include "plugins/capacity_scheduling/refused_by_share.h"
+#include "plugins/capacity_scheduling/refused_takers.h"
 #include "plugins/capacity_scheduling/short_rows.h"
 #include "plugins/capacity_scheduling/tree_report.h"
 
@@ -35,7 +35,7 @@ class TreeAdmission {
     Handle& handle;
     QuotaBook& book;
     Preemption& preemption;
-    RefusedByShare& refused_by_share;
+    RefusedTakers& refused_takers;
     ExpectedPods& expected;
     ShortRows& short_rows;
   };
@@ -43,7 +43,7 @@ class TreeAdmission {
       : handle_(parts.handle),
         book_(parts.book),
         preemption_(parts.preemption),
-        refused_by_share_(parts.refused_by_share),
+        refused_takers_(parts.refused_takers),
         expected_(parts.expected),
         short_rows_(parts.short_rows),
         rules_without_quota_(parts.handle, parts.book),
@@ -99,7 +99,7 @@ class TreeAdmission {
   Handle& handle_;
   QuotaBook& book_;
   Preemption& preemption_;
-  RefusedByShare& refused_by_share_;
+  RefusedTakers& refused_takers_;
   ExpectedPods& expected_;
   ShortRows& short_rows_;
   RulesWithoutQuota rules_without_quota_;

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "berth/api/resource_v1.pb.h"
 #include "plugins/dynamic_resources/extended_resource_claim.h"
 #include "plugins/dynamic_resources/pod_claims.h"
@@ -35,11 +36,20 @@ bool HasNamedClaims(const PodInfo& pod, const ObjectStore& objects) {
   return true;
 }
 
+// Whether the claim has devices, and a user that it had not before.
+bool HasNewUser(const api::ResourceClaim* before, const api::ResourceClaim& now) {
+  if (!now.status().has_allocation()) return false;
+  return absl::c_any_of(now.status().reserved_for(), [&](const auto& user) {
+    return before == nullptr || !IsReservedFor(*before, user.uid());
+  });
+}
+
 // isSchedulableAfterClaimChange. What of a pod's own claims is missing yet is left to the pod's
 // PreEnqueue: so it reads nothing of the pod that others of its spec do not have, but whose claim
 // it is.
 QueueingHint AfterClaimChange(const PodInfo& pod, const ObjectChange& change,
-                              const ObjectStore& objects, const NominatedDevices& nominated) {
+                              const ObjectStore& objects, const NominatedDevices& nominated,
+                              const RefusedAmidWrites* refused) {
   if (change.new_object == nullptr) {
     const auto& last = change.old_object->As<api::ResourceClaim>();
     const bool frees = last.status().has_allocation() && HasNamedClaims(pod, objects);
@@ -57,6 +67,9 @@ QueueingHint AfterClaimChange(const PodInfo& pod, const ObjectChange& change,
       now.status().has_allocation() &&
       (nominated.LeftSome(change.new_object->uid()) || nominated.LeftSome(SpecialClaimOwner(now)));
   if (left_some && HasNamedClaims(pod, objects)) return QueueingHint::kQueue;
+  if (refused != nullptr && HasNewUser(before, now) && refused->Has(pod)) {
+    return QueueingHint::kQueue;
+  }
   if (!MayUse(pod, *change.new_object)) return QueueingHint::kSkip;
   if (before == nullptr) return QueueingHint::kQueue;
   const bool is_same = before->status().SerializeAsString() == now.status().SerializeAsString();
@@ -101,7 +114,8 @@ QueueingHint AfterTaintRuleChange(const PodInfo&, const ObjectChange& change, co
 
 std::vector<ClusterEventWithHint> ClaimEvents(const ObjectStore& objects,
                                               const DeviceFeatures& features,
-                                              std::shared_ptr<const NominatedDevices> nominated) {
+                                              std::shared_ptr<const NominatedDevices> nominated,
+                                              std::shared_ptr<const RefusedAmidWrites> refused) {
   constexpr ActionType kAddOrUpdate = action::kAdd | action::kUpdate;
   const auto with = [&objects](auto hint) -> QueueingHintFn {
     return [&objects, hint = std::move(hint)](const PodInfo& pod, const ObjectChange& change) {
@@ -114,9 +128,9 @@ std::vector<ClusterEventWithHint> ClaimEvents(const ObjectStore& objects,
        nullptr},
       {{EventResource::Of(Kind::kResourceClaim),
         features.extended_resources ? kAddOrUpdate | action::kDelete : kAddOrUpdate},
-       with([nominated = std::move(nominated)](const PodInfo& pod, const ObjectChange& change,
-                                               const ObjectStore& store) {
-         return AfterClaimChange(pod, change, store, *nominated);
+       with([nominated = std::move(nominated), refused = std::move(refused)](
+                const PodInfo& pod, const ObjectChange& change, const ObjectStore& store) {
+         return AfterClaimChange(pod, change, store, *nominated, refused.get());
        })},
       {{EventResource::Pod(), action::kUpdatePodGeneratedResourceClaim}, with(&AfterPodChange)},
       {{EventResource::AssignedPod(), action::kDelete},

@@ -10,16 +10,20 @@
 #include "berth/framework/enqueue.h"
 #include "berth/handle/object_store.h"
 #include "plugins/dynamic_resources/nominated_devices.h"
+#include "plugins/dynamic_resources/refused_amid_writes.h"
 
 namespace berth {
 
 // As kube-scheduler v1.35 dynamicresources EventsToRegister. `objects` outlives them.
 // With DRAExtendedResource also the end of a claim: it is the pod's own special one, which was in
 // its way, or devices are free that no edit took from it.
-// Also when a claim gets other devices than were planned for its nominated pod: those are free.
+// Also when a claim gets other devices than were planned for its nominated pod: those are free; and
+// for those that were `refused` amid writes (if not null) when a claim has a user that it had not:
+// that one can be evicted.
 std::vector<ClusterEventWithHint> ClaimEvents(const ObjectStore& objects,
                                               const DeviceFeatures& features,
-                                              std::shared_ptr<const NominatedDevices> nominated);
+                                              std::shared_ptr<const NominatedDevices> nominated,
+                                              std::shared_ptr<const RefusedAmidWrites> refused);
 
 }  // namespace berth
 

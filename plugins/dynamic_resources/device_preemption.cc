@@ -24,15 +24,33 @@ DevicePreemption::DevicePreemption(Handle& handle, const ClusterDevices& devices
       devices_(devices),
       reader_(reader),
       is_enabled_(is_enabled),
-      gone_in_plan_(handle.Shared<GoneInPlan>()) {}
+      gone_in_plan_(handle.Shared<GoneInPlan>()),
+      refused_amid_writes_(is_enabled ? std::make_shared<RefusedAmidWrites>() : nullptr) {}
 
-void DevicePreemption::RemoveGoneInPlan(ClaimsState& data) const {
+// Members of a gang are also filtered in its plan, which is part of the attempt.
+void DevicePreemption::Begin(const CycleState& state, const PodInfo& pod) {
+  if (!is_enabled_ || state.for_explanation() || gone_in_plan_->number != 0) return;
+  if (devices_.any_in_flight()) {
+    refused_amid_writes_->Forget(pod);
+  } else {
+    refused_amid_writes_->ForgetAll();
+  }
+}
+
+void DevicePreemption::Release(const CycleState& state, const PodInfo& preemptor,
+                               const PodInfo& pod, ClaimsState& data) const {
+  const bool is_written = UpdateReleased(data, pod, devices_, handle_);
+  if (!is_written && !state.for_explanation()) refused_amid_writes_->Note(preemptor);
+}
+
+void DevicePreemption::RemoveGoneInPlan(const CycleState& state, const PodInfo& preemptor,
+                                        ClaimsState& data) const {
   if (!is_enabled_) return;
   for (const auto& pod : gone_in_plan_->pods) {
     if (reader_.MayUseDevices(*pod)) data.gone_pods.insert(std::string(pod->uid()));
   }
   for (const auto& pod : gone_in_plan_->pods) {
-    if (reader_.MayUseDevices(*pod)) UpdateReleased(data, *pod, devices_, handle_);
+    if (reader_.MayUseDevices(*pod)) Release(state, preemptor, *pod, data);
   }
   for (const ReturnedClaim& claim : ReturnedInPlan()) {
     if (IsAmong(data.pod->claims, claim.uid)) continue;
@@ -66,10 +84,11 @@ void DevicePreemption::SignGoneInPlan(PodSignature& signature) const {
   for (const ReturnedClaim& claim : ReturnedInPlan()) signature.Add(claim.uid);
 }
 
-void DevicePreemption::Remove(const PodInfo& pod, ClaimsState& data) const {
+void DevicePreemption::Remove(const CycleState& state, const PodInfo& preemptor, const PodInfo& pod,
+                              ClaimsState& data) const {
   if (!is_enabled_ || !reader_.MayUseDevices(pod)) return;
   data.gone_pods.insert(std::string(pod.uid()));
-  UpdateReleased(data, pod, devices_, handle_);
+  Release(state, preemptor, pod, data);
 }
 
 void DevicePreemption::Add(const PodInfo& pod, ClaimsState& data) const {

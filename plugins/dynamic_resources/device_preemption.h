@@ -19,6 +19,7 @@
 #include "plugins/dynamic_resources/claim_reader.h"
 #include "plugins/dynamic_resources/claims_state.h"
 #include "plugins/dynamic_resources/cluster_devices.h"
+#include "plugins/dynamic_resources/refused_amid_writes.h"
 #include "plugins/dynamic_resources/returned_devices.h"
 
 namespace berth {
@@ -34,11 +35,14 @@ class DevicePreemption {
 
   // --- Dry runs ---
 
+  // An attempt for the pod begins.
+  void Begin(const CycleState& state, const PodInfo& pod);
   // The pods are gone that the plan of a gang evicts; and of claims that no pod uses any more the
   // devices are back.
-  void RemoveGoneInPlan(ClaimsState& data) const;
+  void RemoveGoneInPlan(const CycleState& state, const PodInfo& preemptor, ClaimsState& data) const;
   void SignGoneInPlan(PodSignature& signature) const;
-  void Remove(const PodInfo& pod, ClaimsState& data) const;
+  void Remove(const CycleState& state, const PodInfo& preemptor, const PodInfo& pod,
+              ClaimsState& data) const;
   void Add(const PodInfo& pod, ClaimsState& data) const;
 
   // --- After an eviction ---
@@ -49,7 +53,20 @@ class DevicePreemption {
   bool Waits(const CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
              Symbol plugin);
 
+  // --- While claims are written ---
+
+  bool WasRefusedAmidWrites(const PodInfo& pod) const {
+    return is_enabled_ && refused_amid_writes_->Has(pod);
+  }
+  // Pods that could not evict others yet, for a profile's events. Null unless enabled.
+  std::shared_ptr<const RefusedAmidWrites> refused_amid_writes() const {
+    return refused_amid_writes_;
+  }
+
  private:
+  // The pod is gone, as far as the preemptor's attempt goes.
+  void Release(const CycleState& state, const PodInfo& preemptor, const PodInfo& pod,
+               ClaimsState& data) const;
   // Claims that count as free in the plan that a gang is making. Found once for a plan. Each counts
   // for a minute: then it is taken for lost.
   const std::vector<ReturnedClaim>& ReturnedInPlan() const;
@@ -59,6 +76,7 @@ class DevicePreemption {
   const ClaimReader& reader_;
   const bool is_enabled_;
   const std::shared_ptr<const GoneInPlan> gone_in_plan_;
+  const std::shared_ptr<RefusedAmidWrites> refused_amid_writes_;
   absl::flat_hash_map<std::string, absl::Time> waits_since_;  // by uid
   mutable uint64_t plan_ = 0;                                 // of which this was found:
   mutable std::vector<ReturnedClaim> returned_;

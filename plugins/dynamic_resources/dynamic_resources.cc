@@ -120,6 +120,7 @@ Status DynamicResources::PreFilter(CycleState& state, const PodInfo& pod, const 
   state.Delete(kClaimsState);
   if (!reader_.MayUseDevices(pod)) return Status::Skip();
   auto of_pod = std::make_shared<ClaimsOfPod>();
+  preemption_.Begin(state, pod);
   Status read = reader_.Read(pod, *of_pod);
   if (!read.ok()) return read;
   of_pod->nominated = FindNominated(pod, of_pod->claims);
@@ -131,7 +132,7 @@ Status DynamicResources::PreFilter(CycleState& state, const PodInfo& pod, const 
   of_pod->may_exchange = gang_.MayExchange(group, of_pod->asked, joins);
   auto data = std::make_unique<ClaimsState>();
   data->pod = std::move(of_pod);
-  preemption_.RemoveGoneInPlan(*data);
+  preemption_.RemoveGoneInPlan(state, pod, *data);
   state.Write(kClaimsState, std::move(data));
   return Status::Success();
 }
@@ -143,10 +144,10 @@ Status DynamicResources::AddPod(CycleState& state, const PodInfo&, const PodInfo
   return Status::Success();
 }
 
-Status DynamicResources::RemovePod(CycleState& state, const PodInfo&, const PodInfo& removed,
+Status DynamicResources::RemovePod(CycleState& state, const PodInfo& pod, const PodInfo& removed,
                                    const NodeInfo&) {
   ClaimsState* const data = state.FindMutable(kClaimsState);
-  if (data != nullptr) preemption_.Remove(removed, *data);
+  if (data != nullptr) preemption_.Remove(state, pod, removed, *data);
   return Status::Success();
 }
 
@@ -447,7 +448,8 @@ Status DynamicResources::PollPreBind(CycleState& state, const PodInfo&, absl::st
 // --- Beside the cycle: events, signatures, explanations ------------------------------------------
 
 std::vector<ClusterEventWithHint> DynamicResources::EventsToRegister() const {
-  return ClaimEvents(handle_.objects(), devices_->inventory().features(), nominated_);
+  return ClaimEvents(handle_.objects(), devices_->inventory().features(), nominated_,
+                     preemption_.refused_amid_writes());
 }
 
 Status DynamicResources::SignPod(const PodInfo& pod, PodSignature& signature) const {

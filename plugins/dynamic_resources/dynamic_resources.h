@@ -18,6 +18,7 @@
 #include "berth/extensions/explain.h"
 #include "berth/extensions/member_choices.h"
 #include "berth/extensions/post_filter_bound.h"
+#include "berth/extensions/post_filter_events.h"
 #include "berth/extensions/state_use.h"
 #include "berth/extensions/unread_fields.h"
 #include "berth/extensions/waiting.h"
@@ -63,6 +64,7 @@ class DynamicResources final : public Plugin,
                                public MemberChoices,
                                public PostFilterPlugin,
                                public PostFilterBound,
+                               public PostFilterEvents,
                                public ScorePlugin,
                                public UniformScorePlugin,
                                public ScoreExtensions,
@@ -105,6 +107,10 @@ class DynamicResources final : public Plugin,
                     PostFilterResult&) override;
   // It may deallocate claims.
   bool MayHelp(const PodInfo& pod) override;
+  // Whoever rejected it: claims of those that it could evict are still being written.
+  bool WaitsForEvents(const PodInfo& pod) const override {
+    return preemption_.WasRefusedAmidWrites(pod);
+  }
   // For each prioritised list the more, the earlier in the list what the node can give is. Among
   // nodes that give the same, by deviceScoring.
   absl::StatusOr<int64_t> Score(const CycleState& state, const PodInfo& pod,

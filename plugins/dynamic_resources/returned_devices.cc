@@ -61,15 +61,17 @@ class RunningPods {
 
 }  // namespace
 
-void UpdateReleased(ClaimsState& data, const PodInfo& changed, const ClusterDevices& devices,
+bool UpdateReleased(ClaimsState& data, const PodInfo& changed, const ClusterDevices& devices,
                     const Handle& handle) {
   std::vector<PodClaim> claims;
-  if (!FindPodClaims(changed, handle.objects(), claims).ok()) return;
+  if (!FindPodClaims(changed, handle.objects(), claims).ok()) return true;
   if (const Object* const special = devices.SpecialClaimOf(changed.uid(), handle.objects())) {
     claims.push_back({kSpecialClaimName, *special});
   }
+  bool all_written = true;
   for (const PodClaim& used : claims) {
     const api::ResourceClaimStatus& status = used.claim().status();
+    all_written &= status.has_allocation() && IsReservedFor(used.claim(), changed.uid());
     if (!status.has_allocation()) continue;
     const bool is_own = IsAmong(data.pod->claims, used.object.uid());
     const bool all_gone = absl::c_all_of(status.reserved_for(), [&](const auto& user) {
@@ -83,6 +85,7 @@ void UpdateReleased(ClaimsState& data, const PodInfo& changed, const ClusterDevi
       }
     }
   }
+  return all_written;
 }
 
 std::vector<ReturnedClaim> ClaimsOnTheirWayBack(

@@ -38,7 +38,9 @@ class Controllers {
   void UpdateBudgets(const Object& object, bool is_gone, absl::Time now);
   // Budgets that are due by now.
   void UpdateBudgets(absl::Time now);
-  // After every change that volumes or claims may depend on, when it is complete.
+  // After every change that volumes or claims may depend on, when it is complete: not where a pod
+  // is bound or its status is patched, which changes neither whether it is there nor whether it has
+  // ended.
   void Reconcile(absl::Time now);
 
   // When budgets, or anything, are due next; InfiniteFuture if nothing is.

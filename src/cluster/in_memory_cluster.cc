@@ -478,6 +478,7 @@ absl::Status InMemoryCluster::Evict(const Identity& pod, const std::string& mess
     target.condition_message = message;
     ApplyCondition(target, clock_.Now(), *changed.mutable_status());
   });
+  controllers_->Reconcile(clock_.Now());  // it may be gone already
   return absl::OkStatus();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implementation of refused_by_share.h.
-#include "plugins/capacity_scheduling/refused_by_share.h"
+// Implementation of refused_takers.h.
+#include "plugins/capacity_scheduling/refused_takers.h"
 
 #include <algorithm>
 #include <tuple>
@@ -9,9 +9,9 @@
 
 namespace berth {
 
-void RefusedByShare::Add(const PodInfo& pod, QuotaId quota, Requests requests, bool may_reclaim) {
+void RefusedTakers::Add(const PodInfo& pod, QuotaId quota, Requests requests, bool may_reclaim) {
   const bool by_share = book_.tree().spec(quota).reclaim == ReclaimStrategy::kFairShare;
-  if (!by_share || requests.empty()) return;
+  if (requests.empty() || (!may_reclaim && !by_share)) return;
   Refused& refused = *refused_.FindOrAdd(pod.identity()).first;
   refused = {.pod = pod.packed(),
              .quota = quota,
@@ -20,12 +20,12 @@ void RefusedByShare::Add(const PodInfo& pod, QuotaId quota, Requests requests, b
              .sequence = next_sequence_++,
              .tree_version = book_.tree_version(),
              .requests = std::move(requests)};
-  const bool by_time = book_.tree().has_history();
-  if (may_reclaim || by_time) refused.borrowed = BorrowedNow(quota, refused.requests);
+  const bool by_time = by_share && book_.tree().has_history();
+  if (may_reclaim || by_time) refused.takeable = TakeableNow(quota, refused.requests);
   if (by_time) LookAt(absl::InfinitePast());
 }
 
-const TakingRule& RefusedByShare::RuleInTrial() {
+const TakingRule& RefusedTakers::RuleInTrial() {
   const bool may_keep = book_.what_ifs() == 1 && !book_.tree().has_history();
   if (!may_keep || rule_version_ != book_.version()) {
     rule_.emplace(book_.tree(), handle_.clock().Now());
@@ -34,16 +34,16 @@ const TakingRule& RefusedByShare::RuleInTrial() {
   return *rule_;
 }
 
-__int128 RefusedByShare::BorrowedNow(QuotaId quota, const Requests& requests) {
+RefusedTakers::Takeable RefusedTakers::TakeableNow(QuotaId quota, const Requests& requests) {
   const bool may_keep = book_.what_ifs() == 0 && !book_.tree().has_history();
   if (!may_keep || figures_version_ != book_.version()) {
     figures_.emplace(book_);
     figures_version_ = may_keep ? std::optional<uint64_t>(book_.version()) : std::nullopt;
   }
-  return figures_->Borrowed(quota, requests);
+  return figures_->TakeableFor(quota, requests);
 }
 
-void RefusedByShare::LookAt(absl::Time time) {
+void RefusedTakers::LookAt(absl::Time time) {
   time = std::max(time, std::max(handle_.clock().Now(), last_) + kPause);
   if (timer_ != TimerId::kNone) {
     if (due_ <= time) return;
@@ -53,22 +53,24 @@ void RefusedByShare::LookAt(absl::Time time) {
   timer_ = handle_.RunAt(plugin_, time, [this] { Look(); });
 }
 
-__int128 RefusedByShare::Enough(const Refused& refused) {
+__int128 RefusedTakers::Enough(const Refused& refused) {
   constexpr int kSteps = 8;  // up to what it asks for, and from there up to twice as much
   __int128 asked = 0;
   for (const LineAmounts& request : refused.requests) {
     for (const auto& [line, amount] : request) asked = std::max<__int128>(asked, amount);
   }
-  const __int128 step = std::max(asked, refused.borrowed) / kSteps;
-  return refused.borrowed + (refused.borrowed == 0 ? 1 : std::max<__int128>(1, step));
+  const __int128 before = refused.takeable.beyond_shares;
+  const __int128 step = std::max(asked, before) / kSteps;
+  return before + (before == 0 ? 1 : std::max<__int128>(1, step));
 }
 
-bool RefusedByShare::MayTakeMore(const Refused& refused, __int128 borrowed) const {
-  return figures_changed_ ? borrowed > refused.borrowed : borrowed >= Enough(refused);
+bool RefusedTakers::MayTakeMore(const Refused& refused, const Takeable& takeable) const {
+  return figures_changed_ ? takeable.IsMoreThan(refused.takeable)
+                          : takeable.beyond_shares >= Enough(refused);
 }
 
 // With the tree as of the last attempt, as QuotaStatus, but for the time.
-void RefusedByShare::Look() {
+void RefusedTakers::Look() {
   timer_ = TimerId::kNone;
   last_ = handle_.clock().Now();
   book_.RefreshNominations();
@@ -84,14 +86,16 @@ void RefusedByShare::Look() {
       const auto& [quota, requests] = std::tie(refused->quota, refused->requests);
       const auto [at, is_new] = found_by_request.try_emplace({quota, requests});
       Found& found = at->second;
-      if (is_new) found.borrowed = figures.Borrowed(quota, requests);
-      if (!MayTakeMore(*refused, found.borrowed)) {
-        refused->borrowed = std::min(refused->borrowed, found.borrowed);
+      if (is_new) found.takeable = figures.TakeableFor(quota, requests);
+      if (!MayTakeMore(*refused, found.takeable)) {
+        Takeable& least = refused->takeable;
+        least = {std::min(least.beyond_guarantees, found.takeable.beyond_guarantees),
+                 std::min(least.beyond_shares, found.takeable.beyond_shares)};
         left.push_back(refused);
         continue;
       }
       LineAmounts& others = activated[quota];
-      found.is_full |= !others.empty() && figures.Borrowed(quota, requests, others) == 0;
+      found.is_full |= !others.empty() && figures.TakeableFor(quota, requests, others).empty();
       if (found.is_full) {
         some_have_no_room = true;
         continue;
@@ -113,18 +117,21 @@ void RefusedByShare::Look() {
 
 // Looks ahead in steps that double, from a sixteenth of the shortest half-life on, and then halves
 // the last one. After some half-lives usage is what runs now, and changes no more.
-absl::Time RefusedByShare::WhenDecayLetsIn(const std::vector<Refused*>& left) {
+absl::Time RefusedTakers::WhenDecayLetsIn(const std::vector<Refused*>& left) {
   if (left.empty() || !book_.tree().has_history()) return absl::InfiniteFuture();
   absl::flat_hash_map<Alike, __int128> enough;  // the least, of pods that are alike
   for (const Refused* const refused : left) {
+    if (book_.tree().spec(refused->quota).reclaim != ReclaimStrategy::kFairShare) continue;
     const auto [at, is_new] = enough.try_emplace({refused->quota, refused->requests});
     at->second = is_new ? Enough(*refused) : std::min(at->second, Enough(*refused));
   }
+  if (enough.empty()) return absl::InfiniteFuture();
   const auto lets_in = [&](absl::Duration after) {
     const QuotaTree::Later later(book_.mutable_tree(), last_ + after);
     Figures figures(book_);
     return absl::c_any_of(enough, [&](const auto& alike) {
-      return figures.Borrowed(alike.first.first, alike.first.second) >= alike.second;
+      const auto& [quota, requests] = alike.first;
+      return figures.TakeableFor(quota, requests).beyond_shares >= alike.second;
     });
   };
   absl::Duration shortest = absl::InfiniteDuration(), longest = absl::ZeroDuration();
@@ -148,7 +155,7 @@ absl::Time RefusedByShare::WhenDecayLetsIn(const std::vector<Refused*>& left) {
 }
 
 // Those that still wait, in the order in which they are activated; others are forgotten.
-std::vector<RefusedByShare::Refused*> RefusedByShare::InOrder() {
+std::vector<RefusedTakers::Refused*> RefusedTakers::InOrder() {
   std::vector<IdentityPtr> running;
   std::vector<Refused*> waiting;
   refused_.ForEach([&](const Identity& who, const Refused& refused) {
@@ -168,7 +175,7 @@ std::vector<RefusedByShare::Refused*> RefusedByShare::InOrder() {
 
 // --- Figures ---
 
-RefusedByShare::Figures::Figures(const QuotaBook& book) : tree_(book.tree()), shares_(book.tree()) {
+RefusedTakers::Figures::Figures(const QuotaBook& book) : tree_(book.tree()), shares_(book.tree()) {
   const auto add = [&](const QuotaBook::Sums& sums) {
     for (const auto& [where, amount] : sums) {
       for (QuotaId quota = where.first; quota != -1; quota = tree_.parent(quota)) {
@@ -180,46 +187,73 @@ RefusedByShare::Figures::Figures(const QuotaBook& book) : tree_(book.tree()), sh
   add(book.Promised());
 }
 
-__int128 RefusedByShare::Figures::Borrowed(QuotaId quota, const Requests& requests,
-                                           const LineAmounts& and_more) {
-  __int128 most = 0;
-  for (LineAmounts request : requests) {
-    AddAmounts(and_more, request);
-    for (QuotaId side = quota; side != QuotaTree::kCluster; side = tree_.parent(side)) {
-      most = std::max(most, BorrowedBeside(side, quota, request));
+RefusedTakers::Takeable RefusedTakers::Figures::TakeableFor(QuotaId quota, const Requests& requests,
+                                                            const LineAmounts& and_more) {
+  const auto by = [&](Bound bound) {
+    __int128 most = 0;
+    for (LineAmounts request : requests) {
+      AddAmounts(and_more, request);
+      most = std::max(most, BeyondBelow(quota, request, bound));
+      for (QuotaId side = quota; side != QuotaTree::kCluster; side = tree_.parent(side)) {
+        most = std::max(most, BeyondBeside(side, quota, request, bound));
+      }
     }
+    return most;
+  };
+  Takeable takeable{.beyond_guarantees = by(Bound::kGuarantee)};
+  if (tree_.spec(quota).reclaim == ReclaimStrategy::kFairShare) {
+    takeable.beyond_shares = by(Bound::kShare);
   }
-  return most;
+  return takeable;
 }
 
-__int128 RefusedByShare::Figures::BorrowedBeside(QuotaId side, QuotaId quota,
-                                                 const LineAmounts& request) {
-  __int128 borrowed = 0;
+__int128 RefusedTakers::Figures::BoundOf(QuotaId quota, int line, Bound bound) {
+  return bound == Bound::kGuarantee ? tree_.guarantee(quota, line) : shares_.Of(quota, line);
+}
+
+__int128 RefusedTakers::Figures::OwnBound(QuotaId quota, int line, Bound bound) {
+  const __int128 below = bound == Bound::kGuarantee ? tree_.guaranteed_below(quota, line)
+                                                    : shares_.OfChildren(quota, line);
+  return std::max<__int128>(0, BoundOf(quota, line, bound) - below);
+}
+
+__int128 RefusedTakers::Figures::BeyondBeside(QuotaId side, QuotaId quota,
+                                              const LineAmounts& request, Bound bound) {
+  __int128 beyond = 0;
   for (const auto& [line, amount] : request) {
     if (amount <= 0 || !tree_.Concerns(side, line)) continue;
-    if (tree_.HeldWith(side, line, quota, amount) > shares_.Of(side, line)) return 0;
+    if (tree_.HeldWith(side, line, quota, amount) > BoundOf(side, line, bound)) return 0;
     const QuotaId above = tree_.parent(side);
-    borrowed += RunningBeyondBelow(above, line) - RunningBeyond(side, line);
+    beyond += RunningBeyondBelow(above, line, bound) - RunningBeyond(side, line, bound);
     // Of pods of `above` itself, which stand beside its children.
-    const __int128 of_own =
-        std::max<__int128>(0, shares_.Of(above, line) - shares_.OfChildren(above, line));
-    borrowed += std::max<__int128>(0, tree_.own(above, line) - of_own);
+    beyond += std::max<__int128>(0, tree_.own(above, line) - OwnBound(above, line, bound));
   }
-  return borrowed;
+  return beyond;
 }
 
-__int128 RefusedByShare::Figures::RunningBeyondBelow(QuotaId above, int line) {
-  const auto [known, is_new] = beyond_below_.try_emplace({above, line}, 0);
+__int128 RefusedTakers::Figures::BeyondBelow(QuotaId quota, const LineAmounts& request,
+                                             Bound bound) {
+  __int128 beyond = 0;
+  for (const auto& [line, amount] : request) {
+    if (amount <= 0 || !tree_.Concerns(quota, line)) continue;
+    if (tree_.own(quota, line) + amount > OwnBound(quota, line, bound)) return 0;
+    beyond += RunningBeyondBelow(quota, line, bound);
+  }
+  return beyond;
+}
+
+__int128 RefusedTakers::Figures::RunningBeyondBelow(QuotaId above, int line, Bound bound) {
+  const auto [known, is_new] = beyond_below_.try_emplace({above, line, bound}, 0);
   if (!is_new) return known->second;
   __int128 beyond = 0;
-  for (const QuotaId child : tree_.children(above)) beyond += RunningBeyond(child, line);
+  for (const QuotaId child : tree_.children(above)) beyond += RunningBeyond(child, line, bound);
   return known->second = beyond;
 }
 
-// Of what the quota has more than its share, what could be taken: pods that are about to start
+// Of what the quota has more than its bound, what could be taken: pods that are about to start
 // cannot, and pods that leave give it back in any case.
-__int128 RefusedByShare::Figures::RunningBeyond(QuotaId quota, int line) {
-  const __int128 beyond = tree_.Held(quota, line) - shares_.Of(quota, line);
+__int128 RefusedTakers::Figures::RunningBeyond(QuotaId quota, int line, Bound bound) {
+  const __int128 beyond = tree_.Held(quota, line) - BoundOf(quota, line, bound);
   if (beyond <= 0) return 0;
   const auto not_running = not_running_.find({quota, line});
   if (not_running == not_running_.end()) return beyond;
