@@ -298,8 +298,7 @@ std::vector<ClusterEventWithHint> CapacityScheduling::EventsToRegister() const {
              if (!book_.has_tree() || change.new_object == nullptr) return QueueingHint::kSkip;
              const auto& claim = change.new_object->As<api::ResourceClaim>();
              const bool is_charged_less =
-                 HasDevicesNow(change) &&
-                 (book_.devices().has_attribute_lines() || QuotaDevices::LeavesAChoice(claim));
+                 HasDevicesNow(change) && book_.devices().ChangesWithDevices(claim);
              return QueueIf(is_charged_less ||
                             (IsInUseNow(change) && RefersTo(pod, claim, handle_.objects())));
            }},

@@ -74,8 +74,7 @@ ClaimedDevices DevicesClaimedBy(const PodInfo& pod, const ObjectStore& objects,
     } else if (counts(claim)) {
       claimed.amounts.Add(DevicesOf(*object, objects, devices));
       claimed.is_complete &=
-          object->status().has_allocation() ||
-          !(devices.has_attribute_lines() || QuotaDevices::LeavesAChoice(*object));
+          object->status().has_allocation() || !devices.ChangesWithDevices(*object);
     }
   });
   return claimed;

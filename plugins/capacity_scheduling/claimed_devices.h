@@ -34,8 +34,8 @@ struct ClaimedDevices {
   bool is_complete = true;  // else a claim is not there (yet), and counts nothing
 };
 // Of the claims that the pod refers to and that count. By lines with attributes only with the
-// `devices` that they see: then a claim without devices is not complete, nor is ever one that
-// leaves a choice of amounts. No pod is among the amounts.
+// `devices` that they see. A claim without devices is not complete if these change what it is
+// charged. No pod is among the amounts.
 using CountsClaim = absl::FunctionRef<bool(const std::string& claim)>;
 ClaimedDevices DevicesClaimedBy(const PodInfo& pod, const ObjectStore& objects,
                                 const QuotaDevices& devices, CountsClaim counts);

@@ -317,10 +317,13 @@ void QuotaDevices::AddBehind(ResourceId resource, const api::DeviceClass& device
   if (by_name == 0) amounts.gpu_milli = SaturatingAdd(amounts.gpu_milli, MilliOf(each, count));
 }
 
-bool QuotaDevices::LeavesAChoice(const api::ResourceClaim& claim) {
-  return absl::c_any_of(claim.spec().devices().requests(), [](const api::DeviceRequest& request) {
-    return !request.first_available().empty() || request.exactly().allocation_mode() == "All";
-  });
+bool QuotaDevices::ChangesWithDevices(const api::ResourceClaim& claim) const {
+  if (!attribute_lines_.empty()) return true;
+  return counts_gpus_ &&
+         absl::c_any_of(claim.spec().devices().requests(), [](const api::DeviceRequest& request) {
+           return !request.first_available().empty() ||
+                  request.exactly().allocation_mode() == "All";
+         });
 }
 
 void QuotaDevices::AddClaim(const api::ResourceClaim& claim, FindClass find_class,

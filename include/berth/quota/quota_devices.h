@@ -41,8 +41,6 @@ class QuotaDevices {
   // The slices as they are, each pool's newest generation.
   void Read(absl::Span<const Object* const> slices, absl::Span<const QuotaLine> lines);
 
-  // Whether any line goes by attributes of devices.
-  bool has_attribute_lines() const { return !attribute_lines_.empty(); }
   // What QuotaLine::Covers() is asked with: the node's labels and, for each line by attribute, a
   // mark if a device for the node alone has it. Valid until the next call with another node, or
   // Read().
@@ -68,8 +66,9 @@ class QuotaDevices {
   // `find_class`: null if there is no class of that name.
   using FindClass = absl::FunctionRef<const api::DeviceClass*(absl::string_view name)>;
   void AddClaim(const api::ResourceClaim& claim, FindClass find_class, PodAmounts& amounts) const;
-  // Whether the claim asks for one of several amounts: what it takes is known when it has devices.
-  static bool LeavesAChoice(const api::ResourceClaim& claim);
+  // Whether a claim that has no devices may be charged something else once it has: lines go by
+  // attributes, or they count GPUs and it asks for one of several amounts.
+  bool ChangesWithDevices(const api::ResourceClaim& claim) const;
 
  private:
   struct OnNode {
