@@ -67,6 +67,14 @@ bool HasDevicesNow(const ObjectChange& change) {
   return has_devices(change.new_object) && !has_devices(change.old_object);
 }
 
+// Whether pods use the claim, and none did.
+bool IsInUseNow(const ObjectChange& change) {
+  const auto is_in_use = [](const Object* claim) {
+    return claim != nullptr && !claim->As<api::ResourceClaim>().status().reserved_for().empty();
+  };
+  return is_in_use(change.new_object) && !is_in_use(change.old_object);
+}
+
 // How many evictions of the plan violate a budget.
 int Violations(const PostFilterResult& plan) {
   return plan.candidates[plan.equally_good.front()]->pdb_violations;
@@ -283,11 +291,16 @@ std::vector<ClusterEventWithHint> CapacityScheduling::EventsToRegister() const {
            [this](const PodInfo&, const ObjectChange&) -> absl::StatusOr<QueueingHint> {
              return QueueIf(book_.has_tree());
            }},
-          // A claim that has devices is charged for these, no more for all that they might be.
+          // A claim that has devices is charged for these, no more for all that they might be; and
+          // who shares one that others use by now is charged nothing for it.
           {{EventResource::Of(Kind::kResourceClaim), action::kAdd | action::kUpdate},
-           [this](const PodInfo&, const ObjectChange& change) -> absl::StatusOr<QueueingHint> {
-             return QueueIf(book_.has_tree() && book_.devices().has_attribute_lines() &&
-                            HasDevicesNow(change));
+           [this](const PodInfo& pod, const ObjectChange& change) -> absl::StatusOr<QueueingHint> {
+             if (!book_.has_tree() || change.new_object == nullptr) return QueueingHint::kSkip;
+             const auto& claim = change.new_object->As<api::ResourceClaim>();
+             const bool is_charged_less =
+                 HasDevicesNow(change) && book_.devices().ChangesWithDevices(claim);
+             return QueueIf(is_charged_less ||
+                            (IsInUseNow(change) && RefersTo(pod, claim, handle_.objects())));
            }},
           // Devices are others, or count as less.
           {{EventResource::Of(Kind::kResourceSlice), action::kAll}, devices_changed},

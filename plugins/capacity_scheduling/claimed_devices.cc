@@ -45,6 +45,15 @@ void ForEachClaim(
   }
 }
 
+bool RefersTo(const PodInfo& pod, const api::ResourceClaim& claim, const ObjectStore& objects) {
+  const std::string name =
+      absl::StrCat(claim.metadata().namespace_(), "/", claim.metadata().name());
+  bool refers = false;
+  ForEachClaim(pod, objects,
+               [&](const std::string& one, const api::ResourceClaim*) { refers |= one == name; });
+  return refers;
+}
+
 PodAmounts DevicesOf(const api::ResourceClaim& claim, const ObjectStore& objects,
                      const QuotaDevices& devices) {
   PodAmounts amounts;
@@ -64,7 +73,8 @@ ClaimedDevices DevicesClaimedBy(const PodInfo& pod, const ObjectStore& objects,
       claimed.is_complete = false;
     } else if (counts(claim)) {
       claimed.amounts.Add(DevicesOf(*object, objects, devices));
-      claimed.is_complete &= !devices.has_attribute_lines() || object->status().has_allocation();
+      claimed.is_complete &=
+          object->status().has_allocation() || !devices.ChangesWithDevices(*object);
     }
   });
   return claimed;

@@ -26,13 +26,16 @@ void ForEachClaim(
     const PodInfo& pod, const ObjectStore& objects,
     absl::FunctionRef<void(const std::string& claim, const api::ResourceClaim* object)> visit);
 
+// Whether the pod refers to the claim.
+bool RefersTo(const PodInfo& pod, const api::ResourceClaim& claim, const ObjectStore& objects);
+
 struct ClaimedDevices {
   PodAmounts amounts;
   bool is_complete = true;  // else a claim is not there (yet), and counts nothing
 };
 // Of the claims that the pod refers to and that count. By lines with attributes only with the
-// `devices` that they see: then a claim without devices is not complete. No pod is among the
-// amounts.
+// `devices` that they see. A claim without devices is not complete if these change what it is
+// charged. No pod is among the amounts.
 using CountsClaim = absl::FunctionRef<bool(const std::string& claim)>;
 ClaimedDevices DevicesClaimedBy(const PodInfo& pod, const ObjectStore& objects,
                                 const QuotaDevices& devices, CountsClaim counts);

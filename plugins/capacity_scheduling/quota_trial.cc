@@ -15,7 +15,8 @@ namespace berth {
 namespace {
 
 bool AreEqual(const PodAmounts& a, const PodAmounts& b) {
-  return a.resources == b.resources && a.gpu_milli == b.gpu_milli && a.possible == b.possible &&
+  return a.resources == b.resources && a.gpu_milli == b.gpu_milli &&
+         a.possible_gpu_milli == b.possible_gpu_milli && a.possible == b.possible &&
          a.decided == b.decided;
 }
 
@@ -51,6 +52,7 @@ QuotaTrial::QuotaTrial(QuotaBook& book, Handle& handle, QuotaId quota,
   }
   taker_.request = AskedOn(nullptr);
   request_ = tree.ChargeOf(asked_.front().each, nullptr);
+  possible_ = tree.PossibleOf(asked_.front().each, nullptr);
   constexpr __int128 kMost = std::numeric_limits<int64_t>::max();
   for (const auto& [where, sum] : book_.Leaving()) {
     const int sign = sum > 0 ? -1 : 1;
@@ -135,6 +137,7 @@ bool QuotaTrial::PlaceOn(const LabelSet& node) {
   if (!any_of_some_nodes) return false;
   const LineAmounts before = std::move(request_);
   request_ = book_.tree().ChargeOf(asked_.front().each, &node);
+  possible_ = book_.tree().PossibleOf(asked_.front().each, &node);
   taker_.request = AskedOn(&node);
   return request_ != before;
 }
@@ -258,7 +261,7 @@ Status QuotaTrial::WhyNobodyGives(const QuotaTaker& taker) const {
 }
 
 Status QuotaTrial::HasRoom() const {
-  if (const auto shortage = book_.tree().FindShortage(taker_.quota, request_)) {
+  if (const auto shortage = book_.tree().FindShortage(taker_.quota, request_, possible_)) {
     return Status::Unschedulable(book_.tree().ToString(*shortage));
   }
   if (const auto beyond = book_.BeyondMin(first_, taker_.quota, request_)) {

@@ -92,6 +92,7 @@ class QuotaTrial final : public VictimTrial {
   const PodInfo& first_;
   QuotaTaker taker_;          // all of them, where the first was placed last
   LineAmounts request_;       // of the first
+  LineAmounts possible_;      // of that, what its claims may do without
   std::vector<Asked> asked_;  // the first preemptor first
   TakingRule rule_;
   std::vector<Moved> moved_;                    // to be undone, in reverse order

@@ -55,8 +55,10 @@ Status TreeAdmission::PreFilter(CycleState& state, const PodInfo& pod, const Nod
   if (!state.for_explanation()) refused_takers_.Remove(*pod.identity());
   const QuotaBook::WithoutNomination without_nomination(book_, pod);
   const QuotaTree& tree = book_.tree();
-  const LineAmounts charge = book_.ChargeOf(pod, nullptr);
-  if (const auto shortage = tree.FindShortage(*quota, charge)) {
+  const PodAmounts& request = book_.RequestOf(pod);
+  const LineAmounts charge = tree.ChargeOf(request, nullptr);
+  const LineAmounts possible = tree.PossibleOf(request, nullptr);
+  if (const auto shortage = tree.FindShortage(*quota, charge, possible)) {
     // Who borrows changes often: conditions of pods do not follow that.
     return Status::Unschedulable(state.for_explanation() ? DescribeInFull(tree, *shortage)
                                                          : tree.ToString(*shortage));
@@ -83,8 +85,10 @@ TreeAdmission::NodesByLines TreeAdmission::SplitByLines(const PodInfo& pod, Quot
     if (!tree.lines()[line].of_some_nodes()) continue;
     const int64_t amount = amounts.Of(tree.lines()[line]);
     if (amount == 0) continue;
-    if (const auto shortage = tree.FindShortage(quota, {{line, amount}}))
+    const int64_t possible = amounts.PossibleOf(tree.lines()[line]);
+    if (const auto shortage = tree.FindShortage(quota, {{line, amount}}, {{line, possible}})) {
       found.push_back(*shortage);
+    }
   }
   NodesByLines split;
   if (found.empty()) return split;
@@ -197,8 +201,9 @@ void TreeAdmission::ExplainWaiting(const PodInfo& pod, WaitingFor& waiting) cons
   if (!quota.has_value()) return;
   const QuotaTree& tree = book_.tree();
   const QuotaBook::WithoutNomination without_nomination(book_, pod);
-  const LineAmounts charge = book_.ChargeOf(pod, nullptr);
-  auto shortage = tree.FindShortage(*quota, charge);
+  const PodAmounts& request = book_.RequestOf(pod);
+  const LineAmounts charge = tree.ChargeOf(request, nullptr);
+  auto shortage = tree.FindShortage(*quota, charge, tree.PossibleOf(request, nullptr));
   bool is_beyond_min = false;
   if (!shortage.has_value()) {
     shortage = book_.BeyondMin(pod, *quota, charge);

@@ -104,6 +104,7 @@ int64_t LeftOf(const NodeInfo& node, const std::string& resource, const OwnUse& 
   const ResourceId id = ResourceIdOf(resource);
   if (device_class != nullptr && node.allocatable().Get(id) <= 0) {
     const DevicesOfClass devices = classes->Count(*device_class, node);
+    if (devices.any_is_shared) return kMost;
     return devices.all - devices.taken + own.requests.Get(id);
   }
   if (!Counts(node, resource)) return 0;

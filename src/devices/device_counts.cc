@@ -99,6 +99,7 @@ DevicesOfClass CountDevicesOfClass(const api::DeviceClass& device_class, DeviceI
         }
         if (!matches) continue;
         ++counts.all;
+        counts.any_is_shared |= device.allows_multiple;
         if (is_taken(device.id)) ++counts.taken;
       }
     }

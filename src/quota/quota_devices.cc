@@ -63,21 +63,18 @@ int64_t MilliOf(int64_t milli, int64_t count) {
   return std::min(milli, kMostMilli) * std::min(count, kMostDevices);
 }
 
-// The GPUs that a claim asks for: of a list the most that an alternative does.
-int64_t CountRequested(const api::ResourceClaimSpec& claim,
-                       absl::FunctionRef<int64_t(const std::string&)> gpu_milli_of) {
-  int64_t sum = 0;
-  for (const api::DeviceRequest& request : claim.devices().requests()) {
-    if (request.exactly().admin_access()) continue;
-    int64_t most = 0;
-    const auto consider = [&](const auto& wanted) {
-      most = std::max(most, MilliOf(gpu_milli_of(wanted.device_class_name()), CountOf(wanted)));
-    };
-    if (request.first_available().empty()) consider(request.exactly());
-    for (const api::DeviceSubRequest& sub : request.first_available()) consider(sub);
-    sum = SaturatingAdd(sum, most);
+// Selectors of the request and of its class.
+template <class Request>
+std::vector<std::string> ExpressionsOf(const Request& request,
+                                       const api::DeviceClass& device_class) {
+  std::vector<std::string> expressions;
+  for (const api::DeviceSelector& selector : request.selectors()) {
+    expressions.push_back(selector.cel().expression());
   }
-  return sum;
+  for (const api::DeviceSelector& selector : device_class.spec().selectors()) {
+    expressions.push_back(selector.cel().expression());
+  }
+  return expressions;
 }
 
 using PoolKey = std::pair<std::string, std::string>;  // driver, pool
@@ -111,7 +108,10 @@ void QuotaDevices::Read(absl::Span<const Object* const> slices, absl::Span<const
   selected_.clear();
   absl::c_copy_if(lines, std::back_inserter(attribute_lines_),
                   [](const QuotaLine& line) { return !line.attribute().empty(); });
-  if (!attribute_lines_.empty()) {
+  counts_gpus_ = absl::c_any_of(
+      lines, [](const QuotaLine& line) { return line.counts == QuotaLine::Counts::kGpu; });
+  const bool looks_at_devices = counts_gpus_ || !attribute_lines_.empty();
+  if (looks_at_devices) {
     if (selectors_ == nullptr) selectors_ = std::make_shared<DeviceSelectors>();
     std::vector<DeviceSelectors::SlicePtr> kept;
     for (const Object* const slice : slices) kept.push_back(slice->Share<api::ResourceSlice>());
@@ -137,7 +137,7 @@ void QuotaDevices::Read(absl::Span<const Object* const> slices, absl::Span<const
     for (int position = 0; position < slice.devices_size(); ++position) {
       const api::SliceDevice& device = slice.devices(position);
       if (are_gpus) all.Add(device);
-      if (!attribute_lines_.empty()) {
+      if (looks_at_devices) {
         all_devices_.push_back(
             {object->Share<api::ResourceSlice>(), position, Symbol::Intern(slice.node_name()), {}});
       }
@@ -156,36 +156,49 @@ void QuotaDevices::Read(absl::Span<const Object* const> slices, absl::Span<const
   }
 }
 
-const std::vector<QuotaDevices::Selected>& QuotaDevices::SelectedBy(
+const QuotaDevices::Selected& QuotaDevices::SelectedBy(
     const std::vector<std::string>& expressions) const {
-  const auto [known, is_new] = selected_.try_emplace(expressions, attribute_lines_.size());
-  if (!is_new) return known->second;
+  const auto [known, is_new] = selected_.try_emplace(expressions);
+  Selected& selected = known->second;
+  if (!is_new) return selected;
+  selected.of_lines.resize(attribute_lines_.size());
   std::map<std::pair<int, Symbol>, int64_t> on_nodes;
+  std::map<Symbol, int64_t> all_on_nodes;
   for (const Listed& listed : all_devices_) {
     if (!selectors_->AllMatch(listed.slice, listed.device, expressions)) continue;
+    ++all_on_nodes[listed.node];
+    selected.any_is_shared |=
+        listed.slice->spec().devices(listed.device).allow_multiple_allocations();
     for (int line = 0; line < static_cast<int>(attribute_lines_.size()); ++line) {
-      Selected& selected = known->second[line];
+      OfLine& of_line = selected.of_lines[line];
       if (absl::c_linear_search(listed.lines, line)) {
-        selected.most = std::max(selected.most, ++on_nodes[{line, listed.node}]);
+        of_line.most = std::max(of_line.most, ++on_nodes[{line, listed.node}]);
       } else {
-        selected.has_others = true;
+        of_line.has_others = true;
       }
     }
   }
-  return known->second;
+  // A node may have some of those that are for several besides its own.
+  const auto for_several = all_on_nodes.extract(Symbol());
+  for (const auto& [node, count] : all_on_nodes) {
+    selected.most = std::max(selected.most, count);
+    selected.fewest = selected.fewest == 0 ? count : std::min(selected.fewest, count);
+  }
+  if (!for_several.empty()) {
+    selected.most += for_several.mapped();
+    selected.fewest = 1;
+  }
+  return selected;
 }
 
 void QuotaDevices::AddSelected(const api::DeviceClass& device_class,
-                               std::vector<std::string> expressions, const Wanted& wanted,
+                               const std::vector<std::string>& expressions, const Wanted& wanted,
                                PodAmounts& amounts) const {
   if (attribute_lines_.empty()) return;
-  for (const api::DeviceSelector& selector : device_class.spec().selectors()) {
-    expressions.push_back(selector.cel().expression());
-  }
-  const std::vector<Selected>& of_lines = SelectedBy(expressions);
+  const std::vector<OfLine>& of_lines = SelectedBy(expressions).of_lines;
   for (size_t i = 0; i < attribute_lines_.size(); ++i) {
     const QuotaLine& line = attribute_lines_[i];
-    const Selected& selected = of_lines[i];
+    const OfLine& selected = of_lines[i];
     if (selected.most == 0) continue;
     const bool of_gpus = line.counts == QuotaLine::Counts::kGpu;
     if (!of_gpus && ResourceName(line.resource) !=
@@ -203,28 +216,57 @@ void QuotaDevices::AddSelected(const api::DeviceClass& device_class,
   }
 }
 
+void QuotaDevices::AddSelectedGpus(const std::vector<std::string>& expressions,
+                                   const Wanted& wanted, PodAmounts& amounts) const {
+  int64_t most = wanted.count, fewest = wanted.count;
+  if (wanted.all && wanted.gpu_milli > 0 && counts_gpus_) {
+    const Selected& selected = SelectedBy(expressions);
+    most = std::min(wanted.count, selected.most);
+    fewest = std::min(wanted.count, selected.fewest);
+  }
+  const int64_t milli = MilliOf(wanted.gpu_milli, most);
+  amounts.gpu_milli = SaturatingAdd(amounts.gpu_milli, milli);
+  amounts.possible_gpu_milli =
+      SaturatingAdd(amounts.possible_gpu_milli, milli - MilliOf(wanted.gpu_milli, fewest));
+}
+
+bool QuotaDevices::MayBeGiven(const std::vector<std::string>& expressions,
+                              const Wanted& wanted) const {
+  if (!counts_gpus_ && attribute_lines_.empty()) return true;
+  const Selected& selected = SelectedBy(expressions);
+  return selected.any_is_shared || selected.most >= (wanted.all ? 1 : wanted.count);
+}
+
 // Of a list, on each line: what every alternative takes, and what the one takes that may take the
 // most.
-void QuotaDevices::AddSelected(const api::DeviceRequest& request, FindClass find_class,
-                               PodAmounts& amounts) const {
-  if (attribute_lines_.empty() || request.exactly().admin_access()) return;
-  std::vector<PodAmounts> alternatives;
+void QuotaDevices::AddRequest(const api::DeviceRequest& request, FindClass find_class,
+                              PodAmounts& amounts) const {
+  if (request.exactly().admin_access()) return;
+  std::vector<PodAmounts> alternatives, out_of_reach;
+  const bool is_list = !request.first_available().empty();
   const auto consider = [&](const auto& wanted) {
     const api::DeviceClass* const device_class = find_class(wanted.device_class_name());
     if (device_class == nullptr) return;  // it gets none
-    std::vector<std::string> expressions;
-    for (const api::DeviceSelector& selector : wanted.selectors()) {
-      expressions.push_back(selector.cel().expression());
-    }
-    AddSelected(*device_class, std::move(expressions),
-                {.count = CountOf(wanted),
-                 .all = wanted.allocation_mode() == "All",
-                 .gpu_milli = GpuMilliOf(*device_class)},
-                alternatives.emplace_back());
+    const std::vector<std::string> expressions = ExpressionsOf(wanted, *device_class);
+    const Wanted devices = {.count = CountOf(wanted),
+                            .all = wanted.allocation_mode() == "All",
+                            .gpu_milli = GpuMilliOf(*device_class)};
+    const bool counts = !is_list || MayBeGiven(expressions, devices);
+    PodAmounts& one = (counts ? alternatives : out_of_reach).emplace_back();
+    AddSelected(*device_class, expressions, devices, one);
+    AddSelectedGpus(expressions, devices, one);
   };
-  if (request.first_available().empty()) consider(request.exactly());
+  if (!is_list) consider(request.exactly());
   for (const api::DeviceSubRequest& sub : request.first_available()) consider(sub);
+  if (alternatives.empty()) alternatives = std::move(out_of_reach);
   if (alternatives.empty()) return;
+  int64_t least_milli = std::numeric_limits<int64_t>::max(), most_milli = 0;
+  for (const PodAmounts& one : alternatives) {
+    least_milli = std::min(least_milli, one.gpu_milli - one.possible_gpu_milli);
+    most_milli = std::max(most_milli, one.gpu_milli);
+  }
+  amounts.gpu_milli = SaturatingAdd(amounts.gpu_milli, most_milli);
+  amounts.possible_gpu_milli = SaturatingAdd(amounts.possible_gpu_milli, most_milli - least_milli);
   for (const QuotaLine& line : attribute_lines_) {
     int64_t least = std::numeric_limits<int64_t>::max(), most = 0;
     for (const PodAmounts& one : alternatives) {
@@ -270,8 +312,18 @@ void QuotaDevices::AddBehind(ResourceId resource, const api::DeviceClass& device
   one_by_name.Set(resource, 1);
   const int64_t by_name = GpuMilliOf(one_by_name);
   const int64_t each = by_name > 0 ? by_name : GpuMilliOf(device_class);
-  AddSelected(device_class, {}, {.count = count, .all = false, .gpu_milli = each}, amounts);
+  AddSelected(device_class, ExpressionsOf(api::ExactDeviceRequest(), device_class),
+              {.count = count, .all = false, .gpu_milli = each}, amounts);
   if (by_name == 0) amounts.gpu_milli = SaturatingAdd(amounts.gpu_milli, MilliOf(each, count));
+}
+
+bool QuotaDevices::ChangesWithDevices(const api::ResourceClaim& claim) const {
+  if (!attribute_lines_.empty()) return true;
+  return counts_gpus_ &&
+         absl::c_any_of(claim.spec().devices().requests(), [](const api::DeviceRequest& request) {
+           return !request.first_available().empty() ||
+                  request.exactly().allocation_mode() == "All";
+         });
 }
 
 void QuotaDevices::AddClaim(const api::ResourceClaim& claim, FindClass find_class,
@@ -287,10 +339,8 @@ void QuotaDevices::AddClaim(const api::ResourceClaim& claim, FindClass find_clas
     amounts.resources.Add(more);
   }
   if (!is_decided) {
-    amounts.gpu_milli =
-        SaturatingAdd(amounts.gpu_milli, CountRequested(claim.spec(), gpu_milli_of));
     for (const api::DeviceRequest& request : claim.spec().devices().requests()) {
-      AddSelected(request, find_class, amounts);
+      AddRequest(request, find_class, amounts);
     }
     return;
   }

@@ -189,6 +189,7 @@ Quantity QuotaLine::QuantityOf(int64_t amount) const {
 void PodAmounts::Add(const PodAmounts& other) {
   resources.Add(other.resources);
   gpu_milli = SaturatingAdd(gpu_milli, other.gpu_milli);
+  possible_gpu_milli = SaturatingAdd(possible_gpu_milli, other.possible_gpu_milli);
   pods = SaturatingAdd(pods, other.pods);
   for (const auto& [line, amount] : other.possible) AddPossible(line, amount);
   for (const auto& [line, amount] : other.decided) AddDecided(line, amount);
@@ -201,7 +202,10 @@ void PodAmounts::AddPossible(const QuotaLine& line, int64_t amount) {
 }
 
 int64_t PodAmounts::DecidedOf(const QuotaLine& line) const { return AmountIn(decided, line); }
-int64_t PodAmounts::PossibleOf(const QuotaLine& line) const { return AmountIn(possible, line); }
+int64_t PodAmounts::PossibleOf(const QuotaLine& line) const {
+  if (!line.mark.empty()) return AmountIn(possible, line);
+  return line.counts == QuotaLine::Counts::kGpu ? possible_gpu_milli : 0;
+}
 
 int64_t PodAmounts::Of(const QuotaLine& line) const {
   if (!line.mark.empty()) {

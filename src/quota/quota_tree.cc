@@ -208,6 +208,17 @@ LineAmounts QuotaTree::ChargeOf(const PodAmounts& amounts, const LabelSet* node)
   return charge;
 }
 
+LineAmounts QuotaTree::PossibleOf(const PodAmounts& amounts, const LabelSet* node) const {
+  LineAmounts possible;
+  if (amounts.possible.empty() && amounts.possible_gpu_milli == 0) return possible;
+  for (int line = 0; line < static_cast<int>(lines_.size()); ++line) {
+    const QuotaLine& of = lines_[line];
+    if (of.of_some_nodes() && (node == nullptr || !of.Covers(*node))) continue;
+    if (const int64_t amount = amounts.PossibleOf(of)) possible.emplace_back(line, amount);
+  }
+  return possible;
+}
+
 void QuotaTree::Move(QuotaId quota, const LineAmounts& amounts, int sign) {
   if (has_history_) {
     for (QuotaId at = quota; at != kCluster; at = parents_[at]) CatchUp(at);
@@ -259,30 +270,50 @@ __int128 QuotaTree::HeldWith(QuotaId quota, int line, QuotaId by, int64_t more) 
   return std::max(local_[at], bubbled_[at] + of_above) + reserved(quota, line);
 }
 
+int64_t QuotaTree::LeastOf(int line, int64_t amount, int64_t possible) const {
+  const std::optional<int64_t> all = capacity(line);
+  if (possible == 0 || !all.has_value()) return amount;
+  const __int128 left = *all - used(kCluster, line);
+  return Clamp(std::max<__int128>(amount - possible, std::min<__int128>(amount, left)));
+}
+
 std::optional<QuotaTree::Shortage> QuotaTree::FindShortage(QuotaId quota,
-                                                           const LineAmounts& amounts) const {
+                                                           const LineAmounts& amounts,
+                                                           const LineAmounts& possible) const {
   for (const auto& [line, amount] : amounts) {
-    if (amount <= 0 || !Concerns(quota, line) || Available(quota, line) >= amount) continue;
-    using Kind = Shortage::Kind;
-    __int128 of_above = amount;  // what `above` has to give of it
-    for (QuotaId above = quota; above != kCluster; above = parents_[above]) {
-      const size_t at = At(above, line);
-      const bool by_max = max_[at] <= most_[at];
-      Shortage shortage{
-          by_max ? Kind::kMax : Kind::kBorrowingLimit, above, line, amount, used_[at], most_[at]};
-      if (used_[at] + amount > most_[at]) return shortage;
-      const __int128 passed_on =
-          std::max<__int128>(0, of_above - std::max<__int128>(0, local_[at] - bubbled_[at]));
-      if (passed_on > 0 && bubbled_[at] + of_above + reserved(above, line) > most_[at]) {
-        shortage.kept = bubbled_[at] + reserved(above, line) - used_[at];
-        return shortage;
-      }
-      of_above = passed_on;
+    std::optional<Shortage> shortage = FindShortageOf(quota, line, amount);
+    if (shortage.has_value() && shortage->kind == Shortage::Kind::kBorrowed) {
+      const int64_t least = LeastOf(line, amount, AmountOfLine(possible, line));
+      if (least < amount) shortage = FindShortageOf(quota, line, least);
     }
-    const size_t at = At(kCluster, line);
-    return Shortage{Kind::kBorrowed, kCluster, line, amount, bubbled_[at], pool_[at]};
+    if (shortage.has_value()) return shortage;
   }
   return std::nullopt;
+}
+
+std::optional<QuotaTree::Shortage> QuotaTree::FindShortageOf(QuotaId quota, int line,
+                                                             int64_t amount) const {
+  if (amount <= 0 || !Concerns(quota, line) || Available(quota, line) >= amount) {
+    return std::nullopt;
+  }
+  using Kind = Shortage::Kind;
+  __int128 of_above = amount;  // what `above` has to give of it
+  for (QuotaId above = quota; above != kCluster; above = parents_[above]) {
+    const size_t at = At(above, line);
+    const bool by_max = max_[at] <= most_[at];
+    Shortage shortage{
+        by_max ? Kind::kMax : Kind::kBorrowingLimit, above, line, amount, used_[at], most_[at]};
+    if (used_[at] + amount > most_[at]) return shortage;
+    const __int128 passed_on =
+        std::max<__int128>(0, of_above - std::max<__int128>(0, local_[at] - bubbled_[at]));
+    if (passed_on > 0 && bubbled_[at] + of_above + reserved(above, line) > most_[at]) {
+      shortage.kept = bubbled_[at] + reserved(above, line) - used_[at];
+      return shortage;
+    }
+    of_above = passed_on;
+  }
+  const size_t at = At(kCluster, line);
+  return Shortage{Kind::kBorrowed, kCluster, line, amount, bubbled_[at], pool_[at]};
 }
 
 std::string QuotaTree::ToString(const Shortage& shortage) const {

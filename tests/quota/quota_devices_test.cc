@@ -214,5 +214,42 @@ TEST(QuotaDevicesTest, AClaimMayTakeWhatItsSelectorsMatch) {
             "0 of 500 Hopper, 0 of 0 big");
 }
 
+// Of a list what some node could give; All is what a node has.
+TEST(QuotaDevicesTest, AClaimTakesNoMoreGpusThanANodeHas) {
+  const auto gpus = [](const Slices& slices, const std::string& request) {
+    const Object device_class = ObjectsFromYaml(
+        "{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: gpu.nvidia.com}, "
+        "spec: {}}")[0];
+    const Object claim = ObjectsFromYaml(absl::StrCat(
+        "{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: c, namespace: d}, "
+        "spec: {devices: {requests: [{name: r, ",
+        request, "}]}}}"))[0];
+    PodAmounts amounts;
+    slices.devices.AddClaim(
+        claim.As<api::ResourceClaim>(),
+        [&](absl::string_view name) {
+          return name == "gpu.nvidia.com" ? &device_class.As<api::DeviceClass>() : nullptr;
+        },
+        amounts);
+    return absl::StrCat(amounts.gpu_milli - amounts.possible_gpu_milli, " to ", amounts.gpu_milli);
+  };
+  const auto list = [](int first, int second) {
+    const std::string of_class = "deviceClassName: gpu.nvidia.com, count: ";
+    return absl::StrCat("firstAvailable: [{name: a, ", of_class, first, "}, {name: b, ", of_class,
+                        second, "}]");
+  };
+  const std::string all = "exactly: {deviceClassName: gpu.nvidia.com, allocationMode: All}";
+  const std::string two = "{name: a}, {name: b}";
+  const Slices slices({SliceOf("n0", 1, two), SliceOf("n1", 1, "{name: a}, {name: b}, {name: c}")});
+  EXPECT_EQ(gpus(slices, list(4, 1)), "1000 to 1000");
+  EXPECT_EQ(gpus(slices, list(3, 1)), "1000 to 3000");
+  EXPECT_EQ(gpus(slices, list(8, 4)), "4000 to 8000");  // neither
+  EXPECT_EQ(gpus(slices, all), "2000 to 3000");
+  EXPECT_EQ(gpus(slices, "exactly: {deviceClassName: gpu.nvidia.com, count: 4}"), "4000 to 4000");
+  EXPECT_EQ(gpus(Slices({}), all), "0 to 0");
+  const Slices shared({SliceOf("n0", 1, "{name: a, allowMultipleAllocations: true}")});
+  EXPECT_EQ(gpus(shared, list(4, 1)), "1000 to 4000");
+}
+
 }  // namespace
 }  // namespace berth::testing

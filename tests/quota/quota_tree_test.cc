@@ -113,6 +113,28 @@ TEST(QuotaTree, LendsAndBorrows) {
   EXPECT_EQ(shortage->kind, QuotaTree::Shortage::Kind::kBorrowed);
 }
 
+// Who may do without some waits for the cluster only with what is left, and for bounds with all.
+TEST(QuotaTree, WhatMayBeDoneWithoutHoldsNobodyBack) {
+  Gpus quotas({SpecBuilder("a").Min(2).Lends(0), SpecBuilder("b").Max(6)}, 8);
+  const auto shortage = [&](int amount, int possible) {
+    const auto found =
+        quotas.tree.FindShortage(quotas.Id("b"), quotas.Of(amount), quotas.Of(possible));
+    return found.has_value() ? quotas.tree.ToString(*found) : "";
+  };
+  quotas.Use("b", 4);
+  EXPECT_EQ(shortage(3, 3), "ClusterQuota b uses 4 of at most 6 example.com/gpu; needs 3");
+  EXPECT_EQ(shortage(2, 1), "");
+  quotas.tree.SetCapacity(0, 7);
+  EXPECT_EQ(shortage(2, 2),  // what a never lends is left, and might be taken
+            "all quotas use 4 of 5 example.com/gpu that may be lent; needs 2");
+  quotas.Use("a", 2);
+  EXPECT_EQ(shortage(2, 1), "");
+  EXPECT_EQ(shortage(2, 0), "all quotas use 4 of 5 example.com/gpu that may be lent; needs 2");
+  quotas.tree.SetCapacity(0, 6);
+  EXPECT_EQ(shortage(2, 1), "all quotas use 4 of 4 example.com/gpu that may be lent; needs 1");
+  EXPECT_EQ(shortage(2, 2), "");
+}
+
 TEST(QuotaTree, TheBoundsOfAParentAreReal) {
   Gpus quotas({SpecBuilder("dept").Min(8).Max(12), SpecBuilder("a", "dept").Max(16),
                SpecBuilder("b", "dept")},

@@ -45,6 +45,7 @@ std::map<std::string, int64_t> CountAllocatedDevices(
 // if a selector fails. Threads: any, while nothing sets what the inventory has.
 struct DevicesOfClass {
   int64_t all = 0, taken = 0;
+  bool any_is_shared = false;  // some may be given several times: there is no saying how often
 };
 DevicesOfClass CountDevicesOfClass(const api::DeviceClass& device_class, DeviceInventory& inventory,
                                    Symbol node_name, const LabelSet& node_labels,

@@ -41,8 +41,6 @@ class QuotaDevices {
   // The slices as they are, each pool's newest generation.
   void Read(absl::Span<const Object* const> slices, absl::Span<const QuotaLine> lines);
 
-  // Whether any line goes by attributes of devices.
-  bool has_attribute_lines() const { return !attribute_lines_.empty(); }
   // What QuotaLine::Covers() is asked with: the node's labels and, for each line by attribute, a
   // mark if a device for the node alone has it. Valid until the next call with another node, or
   // Read().
@@ -63,9 +61,14 @@ class QuotaDevices {
   // Adds what the claim asks for, or has. By attribute a claim without devices has what a request
   // asks for if its selectors and those of its class match devices with the attribute alone. If
   // they match others as well, so much is possible, at most what one node has of them; of those
-  // that are for no node alone, all together. `find_class`: null if there is no class of that name.
+  // that are for no node alone, all together. Of a prioritised list, alternatives do not count that
+  // no node could give, unless that is all of them; nor does All for more than one node has.
+  // `find_class`: null if there is no class of that name.
   using FindClass = absl::FunctionRef<const api::DeviceClass*(absl::string_view name)>;
   void AddClaim(const api::ResourceClaim& claim, FindClass find_class, PodAmounts& amounts) const;
+  // Whether a claim that has no devices may be charged something else once it has: lines go by
+  // attributes, or they count GPUs and it asks for one of several amounts.
+  bool ChangesWithDevices(const api::ResourceClaim& claim) const;
 
  private:
   struct OnNode {
@@ -74,12 +77,18 @@ class QuotaDevices {
     std::vector<int64_t> gpu_milli_of_line;  // by attribute line
   };
   // What selectors match of the devices with the attribute of a line.
-  struct Selected {
+  struct OfLine {
     int64_t most = 0;         // on one node
     bool has_others = false;  // they match devices without it, too
   };
-  // By line.
-  const std::vector<Selected>& SelectedBy(const std::vector<std::string>& expressions) const;
+  // What selectors match.
+  struct Selected {
+    std::vector<OfLine> of_lines;  // by attribute line
+    // Of all devices, for one node: the most, and the fewest where there are any.
+    int64_t most = 0, fewest = 0;
+    bool any_is_shared = false;  // some may be given several times
+  };
+  const Selected& SelectedBy(const std::vector<std::string>& expressions) const;
   // Devices that are asked for.
   struct Wanted {
     int64_t count;
@@ -88,14 +97,21 @@ class QuotaDevices {
   };
   // Adds what is taken, or may be, of lines with an attribute by devices of the class that the
   // expressions select.
-  void AddSelected(const api::DeviceClass& device_class, std::vector<std::string> expressions,
-                   const Wanted& wanted, PodAmounts& amounts) const;
-  void AddSelected(const api::DeviceRequest& request, FindClass find_class,
+  void AddSelected(const api::DeviceClass& device_class,
+                   const std::vector<std::string>& expressions, const Wanted& wanted,
                    PodAmounts& amounts) const;
+  // The GPUs among them.
+  void AddSelectedGpus(const std::vector<std::string>& expressions, const Wanted& wanted,
+                       PodAmounts& amounts) const;
+  // Whether some node has as many, in use or not.
+  bool MayBeGiven(const std::vector<std::string>& expressions, const Wanted& wanted) const;
+  void AddRequest(const api::DeviceRequest& request, FindClass find_class,
+                  PodAmounts& amounts) const;
 
   std::vector<QuotaLine> attribute_lines_;
+  bool counts_gpus_ = false;  // some line does
   absl::flat_hash_map<Symbol, OnNode> nodes_;
-  // If there are lines with an attribute.
+  // If there are lines with an attribute, or of GPUs.
   struct Listed {
     DeviceSelectors::SlicePtr slice;
     int device;              // in the slice
@@ -104,7 +120,7 @@ class QuotaDevices {
   };
   std::vector<Listed> all_devices_;
   std::shared_ptr<DeviceSelectors> selectors_;
-  mutable std::map<std::vector<std::string>, std::vector<Selected>> selected_;  // by expressions
+  mutable std::map<std::vector<std::string>, Selected> selected_;  // by expressions
   // Devices of some attribute line, and of which.
   absl::flat_hash_map<DeviceId, std::vector<int>> devices_;
   mutable LabelSet labels_;

@@ -74,7 +74,9 @@ struct PodAmounts {
   // capacity_scheduling.go computePodResourceRequest: neither sidecars nor pod-level resources.
   ResourceVector resources;
   int64_t gpu_milli = 0;  // whole GPUs of any vendor and parts, in thousandths
-  int64_t pods = 1;       // 0: these are amounts beside those of a pod
+  // Of these, what claims that have no devices may do without: where fewer are left.
+  int64_t possible_gpu_milli = 0;
+  int64_t pods = 1;  // 0: these are amounts beside those of a pod
   // By line with an attribute, what claims that have no devices may get of it: on nodes that have
   // any.
   using OfLines = std::vector<std::pair<QuotaLine, int64_t>>;
@@ -86,6 +88,7 @@ struct PodAmounts {
   void AddDecided(const QuotaLine& line, int64_t amount);
   void AddPossible(const QuotaLine& line, int64_t amount);
   int64_t DecidedOf(const QuotaLine& line) const;
+  // Of Of(), what claims may do without.
   int64_t PossibleOf(const QuotaLine& line) const;
 
   // In the unit of `line`, on a node that it covers.

@@ -73,6 +73,8 @@ class QuotaTree {
   // What a pod with these amounts is charged on a node with those labels; without labels, as if it
   // ran on a node that no line is limited to.
   LineAmounts ChargeOf(const PodAmounts& amounts, const LabelSet* node) const;
+  // Of that, what its claims may do without.
+  LineAmounts PossibleOf(const PodAmounts& amounts, const LabelSet* node) const;
   // Charges the quota and those above it, or takes back. The same amounts come and go together.
   void Charge(QuotaId quota, const LineAmounts& amounts) { Move(quota, amounts, 1); }
   void Release(QuotaId quota, const LineAmounts& amounts) { Move(quota, amounts, -1); }
@@ -103,7 +105,10 @@ class QuotaTree {
     __int128 used = 0, limit = 0;  // of that quota
     __int128 kept = 0;             // of the limit, unused, by quotas below that do not lend it
   };
-  std::optional<Shortage> FindShortage(QuotaId quota, const LineAmounts& amounts) const;
+  // Claims may do without what is `possible`: as much of it as the nodes have left and no more is
+  // asked of the cluster. The bounds of quotas hold for all of it.
+  std::optional<Shortage> FindShortage(QuotaId quota, const LineAmounts& amounts,
+                                       const LineAmounts& possible = {}) const;
   // "team-a may have at most 8 gpu and uses 8".
   std::string ToString(const Shortage& shortage) const;
 
@@ -157,6 +162,9 @@ class QuotaTree {
   bool IsConsistent() const;
 
  private:
+  std::optional<Shortage> FindShortageOf(QuotaId quota, int line, int64_t amount) const;
+  // Of the amount, of which so much is possible, what is not, and what the nodes have left.
+  int64_t LeastOf(int line, int64_t amount, int64_t possible) const;
   size_t At(QuotaId quota, int line) const {
     return static_cast<size_t>(quota) * lines_.size() + static_cast<size_t>(line);
   }
