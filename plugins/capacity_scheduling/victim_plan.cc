@@ -280,7 +280,7 @@ class Planner {
     }
   }
 
-  // Whether the unit may go at all, before anything is gone.
+  // Whether the unit may go at all, before anything is gone: to be asked then.
   bool IsLegal(int unit) {
     const auto [legal, is_new] = legal_.try_emplace(unit, false);
     if (is_new) {
@@ -292,6 +292,11 @@ class Planner {
     return legal->second;
   }
 
+  bool IsKnownIllegal(int unit) const {
+    const auto known = legal_.find(unit);
+    return known != legal_.end() && !known->second;
+  }
+
   // --- One node ---
 
   // Whether more may go than the site says, if sums of requests were not all.
@@ -299,21 +304,32 @@ class Planner {
   Status TryOn(const Site& site, More more, PostFilterResult& result) {
     const NodeInfo& original = nodes_.node(site.row);
     PlaceOn(site.row);
-    EvictedUnits gone = NoneGone();
-    Status status = Gather(site, more, original, gone);
-    if (status.ok()) status = SpareOthers(original, gone, result);
-    if (status.ok()) Fill(original, gone, result);
+    std::vector<int> too_late;
+    Status status;
+    {
+      EvictedUnits gone = NoneGone();
+      status = Gather(site, more, original, gone, too_late);
+      if (status.ok()) status = SpareOthers(original, gone, result);
+      if (status.ok()) Fill(original, gone, result);
+    }
+    if (status.ok()) return status;
+    for (const int unit : too_late) {
+      if (is_order_to_blame_) break;
+      if (IsLegal(unit)) is_order_to_blame_ = true;
+    }
     return status;
   }
 
   // Evicts the units of the site, more of the node if the filters want it, and more elsewhere
-  // until the quotas have room.
-  Status Gather(const Site& site, More may_be_more, const NodeInfo& original, EvictedUnits& gone) {
+  // until the quotas have room. `too_late`: who may not go any more, or never might.
+  Status Gather(const Site& site, More may_be_more, const NodeInfo& original, EvictedUnits& gone,
+                std::vector<int>& too_late) {
     const auto evict_one = [&](int unit) {
-      if (gone.contains(unit) || !IsLegal(unit)) return false;
+      if (gone.contains(unit) || IsKnownIllegal(unit)) return false;
+      if (gone.all().empty() && !IsLegal(unit)) return false;
       const VictimTrial::Verdict verdict = query_.trial.MayEvict(units_.unit(unit));
       if (!verdict.status.ok()) {
-        is_order_to_blame_ = true;
+        too_late.push_back(unit);
         retry_at_ = std::min(retry_at_, verdict.until);
         return false;
       }
@@ -354,7 +370,9 @@ class Planner {
     for (int position = 0; !room.ok(); ++position) {
       const int unit = units_.At(position);
       if (unit < 0) break;
-      if (keeps_budgets_ && IsLegal(unit) && MustWait(gone.AllThatGoWith(unit), spent_)) {
+      if (keeps_budgets_ && !IsKnownIllegal(unit) &&
+          query_.trial.MayEvict(units_.unit(unit)).status.ok() &&
+          MustWait(gone.AllThatGoWith(unit), spent_)) {
         violating.push_back(unit);
       } else if (evict(unit)) {
         room = query_.trial.HasRoom();
