@@ -46,7 +46,11 @@ class Planner {
         nodes_(query.handle.nodes()),
         units_(query.units),
         rows_(query.rows),
-        spent_(query.budgets) {}
+        spent_(query.budgets) {
+    query_.pod.requests().ForEach([this](ResourceId id, int64_t amount) {
+      if (amount > 0 && query_.book.IsOfDevices(id)) of_devices_.push_back(id);
+    });
+  }
 
   // Whether some unit had to wait for its turn since it violates a budget.
   bool passed_over() const { return passed_over_; }
@@ -116,7 +120,7 @@ class Planner {
     if (query_.book.kinds_of_nodes() == 1 && !query_.trial.HasRoom().ok()) return false;
     RowSummer::Resources resources;
     query_.pod.requests().ForEach([&](ResourceId id, int64_t amount) {
-      if (amount > 0) resources.push_back({id, amount, 0});
+      if (amount > 0) resources.push_back({id, amount, 0, IsOfDevices(id)});
     });
     const SumsOfRows sums_of_rows(*this, std::move(resources));
     without_room_.assign(query_.book.kinds_of_nodes(), 0);
@@ -133,7 +137,8 @@ class Planner {
   void FindFreeRows() {
     RowSummer::Resources resources;
     query_.pod.requests().ForEach([&](ResourceId id, int64_t amount) {
-      if (amount > 0) resources.push_back({id, amount, units_.MostRequested(id)});
+      if (amount <= 0) return;
+      resources.push_back({id, amount, units_.MostRequested(id), IsOfDevices(id)});
     });
     const SumsOfRows sums_of_rows(*this, std::move(resources));
     needs_victims_.assign(nodes_.size(), false);
@@ -154,10 +159,13 @@ class Planner {
     return nodes_.FindRow(query_.handle.nominator().NominatedNode(query_.pod));
   }
 
-  Deficit DeficitOf(NodeRow row) const {
-    const NodeInfo& node = nodes_.node(row);
-    return Deficit(node, query_.pod, query_.handle.nominator().NominatedPods(node.name()));
+  bool IsOfDevices(ResourceId id) const { return absl::c_linear_search(of_devices_, id); }
+
+  Deficit DeficitOf(const NodeInfo& node) const {
+    return Deficit(node, query_.pod, query_.handle.nominator().NominatedPods(node.name()),
+                   of_devices_);
   }
+  Deficit DeficitOf(NodeRow row) const { return DeficitOf(nodes_.node(row)); }
 
   // From now on units are judged for the pod on that node.
   void PlaceOn(NodeRow row) {
@@ -471,7 +479,7 @@ class Planner {
 
   // Whether sums of requests allow the pod on the node. That mostly says no, and costs little.
   bool SumsHold(const NodeInfo& node, const EvictedUnits& gone) const {
-    Deficit deficit(node, query_.pod, query_.handle.nominator().NominatedPods(node.name()));
+    Deficit deficit = DeficitOf(node);
     for (const int unit : gone.all()) {
       if (deficit.met()) return true;
       RemoveOn(node.name(), unit, deficit);
@@ -558,6 +566,7 @@ class Planner {
   const NodeTable& nodes_;
   VictimList& units_;
   const std::vector<NodeRow>& rows_;      // in row order
+  std::vector<ResourceId> of_devices_;    // what the pod requests for which devices stand
   std::vector<NodeRow> free_rows_;        // of these, where no pod has to go
   std::vector<bool> needs_victims_;       // by row
   int64_t least_pods_ = 0;                // that go where some have to
