@@ -14,6 +14,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "berth/framework/placement.h"
 #include "plugins/capacity_scheduling/deficit.h"
@@ -320,7 +321,8 @@ class Planner {
       if (status.ok()) status = SpareOthers(original, gone, result);
       if (status.ok()) Fill(original, gone, result);
     }
-    if (status.ok()) return status;
+    if (status.ok() || too_late.empty()) return status;
+    rows_too_late_.insert(site.row);
     for (const int unit : too_late) {
       if (is_order_to_blame_) break;
       if (IsLegal(unit)) is_order_to_blame_ = true;
@@ -398,19 +400,51 @@ class Planner {
   // Who goes first may leave the quota too little for others to go: two small ones go by the order,
   // though it takes the large one that the quota would lose for a part of it. Or others may go only
   // then, when a quota above the pod's is within its bound. Tries the sets that the rules allow,
-  // one unit after the other, as long as the budget lasts.
+  // one unit after the other, as long as the budget lasts: half of it where somebody came too late
+  // and the pod would fit if all of the row's units went. Single units come first there, as the
+  // large one mostly is the last.
   bool TryInAnyOrder(PostFilterResult& result) {
-    int steps_left = kMostSteps;
+    std::vector<NodeRow> rows, likely;
     for (const NodeRow row : rows_) {
-      if (steps_left <= 0) return false;
-      const NodeInfo& node = nodes_.node(row);
       Deficit deficit = DeficitOf(row);
-      for (const int unit : units_.OnRow(row)) RemoveOn(node.name(), unit, deficit);
+      for (const int unit : units_.OnRow(row)) {
+        RemoveOn(nodes_.node(row).name(), unit, deficit);
+      }
       if (!deficit.met()) continue;
+      rows.push_back(row);
+      if (rows_too_late_.contains(row) && FitsWithoutAll(row)) likely.push_back(row);
+    }
+    SearchOf search = {.steps_left = kMostSteps / 2, .most_units = 1, .aim = Aim::kWhatLacks};
+    if (FindSet(likely, search, result)) return true;
+    search.most_units = std::numeric_limits<int>::max();
+    if (FindSet(likely, search, result)) return true;
+    search.steps_left += kMostSteps / 2;
+    search.aim = Aim::kAnything;
+    return FindSet(rows, search, result);
+  }
+
+  bool FitsWithoutAll(NodeRow row) {
+    EvictedUnits gone = NoneGone();
+    for (const int unit : units_.OnRow(row)) gone.Evict(unit);
+    return Filter(nodes_.node(row), gone).ok();
+  }
+
+  // Whether units elsewhere go only once the pod fits on the node, or also before: filters may look
+  // beyond it.
+  enum class Aim { kWhatLacks, kAnything };
+  struct SearchOf {
+    int steps_left;
+    int most_units;
+    Aim aim;
+  };
+  bool FindSet(const std::vector<NodeRow>& rows, SearchOf& search, PostFilterResult& result) {
+    for (const NodeRow row : rows) {
+      if (search.steps_left <= 0) return false;
+      const NodeInfo& node = nodes_.node(row);
       PlaceOn(row);
       EvictedUnits gone = NoneGone();
       std::set<std::vector<int>> seen;
-      const bool found = Search(node, gone, seen, steps_left) &&
+      const bool found = Search(node, gone, seen, search) &&
                          SpareOthers(node, gone, result, Orders::kWeighed).ok();
       if (found) Fill(node, gone, result);
       if (found) return true;
@@ -419,23 +453,25 @@ class Planner {
   }
 
   bool Search(const NodeInfo& node, EvictedUnits& gone, std::set<std::vector<int>>& seen,
-              int& steps_left) {
-    if (!seen.emplace(gone.all().begin(), gone.all().end()).second || --steps_left < 0)
+              SearchOf& search) {
+    if (!seen.emplace(gone.all().begin(), gone.all().end()).second || --search.steps_left < 0)
       return false;
-    if (SumsHold(node, gone) && gone.LeavesGangsWhole() && query_.trial.HasRoom().ok() &&
-        Filter(node, gone).ok()) {
-      return true;
-    }
+    const bool has_room = gone.LeavesGangsWhole() && query_.trial.HasRoom().ok();
+    const bool fits = (has_room || search.aim == Aim::kWhatLacks) && SumsHold(node, gone) &&
+                      Filter(node, gone).ok();
+    if (has_room && fits) return true;
+    if (static_cast<int>(gone.all().size()) >= search.most_units) return false;
     const auto finds_with = [&](int unit) {
       if (gone.contains(unit) || !query_.trial.MayEvict(units_.unit(unit)).status.ok())
         return false;
       gone.Evict(unit);
-      if (Search(node, gone, seen, steps_left)) return true;
+      if (Search(node, gone, seen, search)) return true;
       gone.Spare(unit);
       return false;
     };
     std::vector<int> next = units_.OnRow(nodes_.FindRow(node.name()));
-    for (int position = 0; position < kMostElsewhere; ++position) {
+    const int most_elsewhere = fits || search.aim == Aim::kAnything ? kMostElsewhere : 0;
+    for (int position = 0; position < most_elsewhere; ++position) {
       const int unit = units_.At(position);
       if (unit < 0) break;
       next.push_back(unit);
@@ -444,7 +480,8 @@ class Planner {
       std::stable_partition(next.begin(), next.end(),
                             [&](int unit) { return !MustWait(gone.AllThatGoWith(unit), spent_); });
     }
-    return absl::c_any_of(next, [&](int unit) { return steps_left > 0 && finds_with(unit); });
+    return absl::c_any_of(next,
+                          [&](int unit) { return search.steps_left > 0 && finds_with(unit); });
   }
   static constexpr int kMostSteps = 256, kMostElsewhere = 16;
 
@@ -572,11 +609,12 @@ class Planner {
   int64_t least_pods_ = 0;                // that go where some have to
   absl::flat_hash_map<int, bool> legal_;  // by unit, on the node of the last PlaceOn()
   absl::Time retry_at_ = absl::InfiniteFuture();
-  bool waits_ = false;              // no other pod has to go
-  Status not_now_;                  // then
-  bool is_order_to_blame_ = false;  // a pod might have gone, but not after others
-  std::vector<int> without_room_;   // sites for which the quotas had no room, by kind of node
-  SpentBudgets spent_;              // by the units that are gone
+  bool waits_ = false;                          // no other pod has to go
+  Status not_now_;                              // then
+  bool is_order_to_blame_ = false;              // a pod might have gone, but not after others
+  absl::flat_hash_set<NodeRow> rows_too_late_;  // where somebody might not go after others
+  std::vector<int> without_room_;  // sites for which the quotas had no room, by kind of node
+  SpentBudgets spent_;             // by the units that are gone
   bool passed_over_ = false;
 };
 
