@@ -33,6 +33,10 @@ constexpr size_t kMostConfigurations = 32;
 constexpr size_t kMostUsersOfClaim = 256;
 
 // Of classes, claims and their templates.
+constexpr absl::string_view kNoLabel =
+    " is no label; keys and values have letters, digits, '-', '_' and '.', up to 63, and a key may "
+    "have DOMAIN/ before it";
+
 class ClaimRules : ObjectRules {
  public:
   using ObjectRules::ObjectRules;
@@ -41,10 +45,7 @@ class ClaimRules : ObjectRules {
   void ObjectName(Value metadata) {
     const Value name = metadata.Find("name");
     if (Text(name).empty() || IsDnsSubdomain(Text(name))) return;
-    Refuse(name, metadata,
-           absl::StrCat("metadata.name: ", Quoted(Text(name)),
-                        " is no name of an object; it has lower case letters, digits, '-' and '.', "
-                        "up to 253, and begins and ends with a letter or digit"));
+    Refuse(name, metadata, absl::StrCat("metadata.name: ", Quoted(Text(name)), kNoObjectName));
   }
 
   void Claim(Value devices, const std::string& path) {
@@ -61,6 +62,30 @@ class ClaimRules : ObjectRules {
     Configurations(devices, path);
     ForEach(devices, "config", path,
             [&](Value config, const std::string& at) { References(config, at); });
+  }
+
+  // The metadata of a template, which claims made of it get.
+  void Labels(Value metadata, const std::string& path) {
+    for (const auto& label : metadata.Find("labels").items()) {
+      if (IsLabelKey(label.key) && IsLabelValue(Text(label.value))) continue;
+      Refuse(label.where, absl::StrCat(path, ".labels: ", Quoted(label.key), ": ",
+                                       Quoted(Text(label.value)), kNoLabel));
+    }
+  }
+
+  void TaintRule(Value spec, const std::string& path) {
+    if (!IsSet(spec.Find("taint"))) Refuse({}, spec, path + ".taint: is missing");
+    const Value selector = spec.Find("deviceSelector");
+    const auto check = [&](absl::string_view field, bool (*is_good)(absl::string_view),
+                           absl::string_view what) {
+      const Value value = selector.Find(field);
+      if (!IsSet(value) || is_good(Text(value))) return;
+      Refuse(value, selector,
+             absl::StrCat(path, ".deviceSelector.", field, ": ", Quoted(Text(value)), what));
+    };
+    check("driver", IsDriverName, kNoDriver);
+    check("pool", IsPoolName, kNoPool);
+    check("device", IsDnsLabel, kNoDnsLabel);
   }
 
   void Class(Value spec, const std::string& path) {
@@ -109,10 +134,7 @@ class ClaimRules : ObjectRules {
     if (!IsSet(name)) return Error({}, owner, path + ".name: is missing");
     const std::string text(Text(name));
     if (!IsDnsLabel(text)) {
-      return Error(name, owner,
-                   absl::StrCat(path, ".name: ", Quoted(text),
-                                " is no name; it has lower case letters, digits and '-', up to "
-                                "63, and begins and ends with a letter or digit"));
+      return Error(name, owner, absl::StrCat(path, ".name: ", Quoted(text), kNoDnsLabel));
     }
     if (requests_.insert(before + text).second) return;
     Error(name, owner, absl::StrCat(path, ".name: ", Quoted(text), " is there a second time"));
@@ -282,13 +304,16 @@ class ReferenceRules : ObjectRules {
       } else if (!names.insert(Text(name)).second) {
         Error(name, reference,
               absl::StrCat(at, ".name: ", Quoted(Text(name)), " is there a second time"));
+      } else if (!IsDnsLabel(Text(name))) {
+        Refuse(name, reference, absl::StrCat(at, ".name: ", Quoted(Text(name)), kNoDnsLabel));
       }
       Claim(reference, at);
     });
     for (const absl::string_view list : {"initContainers", "containers"}) {
       ForEach(pod_spec, list, path, [&](Value container, const std::string& at) {
+        std::set<std::string> used;
         ForEach(container.Find("resources"), "claims", at + ".resources",
-                [&](Value use, const std::string& place) { Use(use, place, names); });
+                [&](Value use, const std::string& place) { Use(use, place, names, used); });
       });
     }
   }
@@ -308,10 +333,28 @@ class ReferenceRules : ObjectRules {
                  ": names no claim; it has one of resourceClaimName and "
                  "resourceClaimTemplateName");
     }
+    for (const absl::string_view field : {"resourceClaimName", "resourceClaimTemplateName"}) {
+      const Value name = reference.Find(field);
+      if (!IsSet(name) || IsDnsSubdomain(Text(name))) continue;
+      Refuse(name, reference,
+             absl::StrCat(path, ".", field, ": ", Quoted(Text(name)), kNoObjectName));
+    }
   }
 
-  void Use(Value use, const std::string& path, const std::set<absl::string_view>& names) {
+  // `used`: what the container uses so far, "NAME" or "NAME/REQUEST".
+  void Use(Value use, const std::string& path, const std::set<absl::string_view>& names,
+           std::set<std::string>& used) {
     const Value name = use.Find("name");
+    const absl::string_view request = Text(use.Find("request"));
+    if (!request.empty() && !IsDnsLabel(request)) {
+      Refuse(use.Find("request"), use,
+             absl::StrCat(path, ".request: ", Quoted(request), kNoDnsLabel));
+    }
+    const std::string what =
+        request.empty() ? std::string(Text(name)) : absl::StrCat(Text(name), "/", request);
+    if (used.count(std::string(Text(name))) > 0 || !used.insert(what).second) {
+      Refuse(name, use, absl::StrCat(path, ": ", Quoted(what), " is there a second time"));
+    }
     if (names.count(Text(name)) > 0) return;
     Error(
         name, use,
@@ -348,10 +391,12 @@ void CheckDeviceRules(Kind kind, absl::string_view version, Value object, Proble
     rules.Claim(spec.Find("devices"), "spec.devices");
     rules.Users(object.Find("status"));
   } else if (kind == Kind::kResourceClaimTemplate) {
+    rules.Labels(spec.Find("metadata"), "spec.metadata");
     rules.Claim(spec.Find("spec").Find("devices"), "spec.spec.devices");
   } else if (kind == Kind::kResourceSlice) {
     CheckResourceSlice(version, object, problems);
   } else if (kind == Kind::kDeviceTaintRule) {
+    rules.TaintRule(spec, "spec");
     CheckDeviceTaint(spec.Find("taint"), "spec.taint", IsStored(object), problems);
   } else if (kind == Kind::kPod) {
     CheckClaimReferences(spec, "spec", object, problems);

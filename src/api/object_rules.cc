@@ -77,6 +77,12 @@ bool IsDriverName(absl::string_view text) {
   return IsDnsSubdomain(absl::AsciiStrToLower(text), kLongestLabel);
 }
 
+bool IsPoolName(absl::string_view text) {
+  return text.size() <= 253 &&
+         absl::c_all_of(absl::StrSplit(text, '/'),
+                        [](absl::string_view part) { return IsDnsSubdomain(part); });
+}
+
 bool IsQualifiedName(absl::string_view text) {
   const size_t slash = text.find('/');
   if (slash == text.npos) return IsIdentifier(text);

@@ -24,6 +24,21 @@ bool IsDnsSubdomain(absl::string_view text, size_t longest = 253);
 bool IsDriverName(absl::string_view text);
 inline constexpr absl::string_view kNoDriver =
     " is no driver; it is the name of a DNS domain, as gpu.example.com, of up to 63 characters";
+// DNS domains with '/' between them, up to 253 characters; `kNoPool` goes on behind a text that is
+// none.
+bool IsPoolName(absl::string_view text);
+inline constexpr absl::string_view kNoPool =
+    " is no name of a pool; it has names of DNS domains with '/' between them, of up to 253 "
+    "characters";
+// `kNoDnsLabel` goes on behind a text that IsDnsLabel() is not true of, `kNoObjectName` behind one
+// that is no DNS domain.
+inline constexpr absl::string_view kNoDnsLabel =
+    " is no name; it has lower case letters, digits and '-', up to 63, and begins and ends with a "
+    "letter or digit";
+inline constexpr absl::string_view kNoObjectName =
+    " is no name of an object; it has lower case letters, digits, '-' and '.', up to 253, and "
+    "begins "
+    "and ends with a letter or digit";
 // "NAME" or "DOMAIN/NAME", as attributes, capacities and their constraints are named.
 bool IsQualifiedName(absl::string_view text);
 // A key and a value of a label, as taints of devices have them, and their binding conditions.

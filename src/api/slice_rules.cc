@@ -81,13 +81,8 @@ class SliceRules : ObjectRules {
     }
     const absl::string_view name = Text(pool.Find("name"));
     if (name.empty()) Refuse(pool, spec, path + ".pool.name: is missing");
-    const bool is_good = absl::c_all_of(
-        absl::StrSplit(name, '/'), [](absl::string_view part) { return IsDnsSubdomain(part); });
-    if (!name.empty() && !(is_good && name.size() <= 253)) {
-      Refuse(pool.Find("name"), spec,
-             absl::StrCat(path, ".pool.name: ", Quoted(name),
-                          " is no name of a pool; it has names of DNS domains with '/' between "
-                          "them, of up to 253 characters"));
+    if (!name.empty() && !IsPoolName(name)) {
+      Refuse(pool.Find("name"), spec, absl::StrCat(path, ".pool.name: ", Quoted(name), kNoPool));
     }
     const Value count = pool.Find("resourceSliceCount");
     if (!IsSet(count)) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "berth/devices/extended_resource_classes.h"
@@ -47,11 +48,28 @@ void CheckNames(absl::Span<const QuotaSpec> specs, Problems& problems) {
   }
 }
 
-// Two that select the same pods for sure: by a namespace that both name, and no selector of pods
-// tells them apart.
+// Two that select the same pods for sure: by a namespace that both name, where no selector of pods
+// tells them apart, or by the same selectors.
 void CheckSelectors(absl::Span<const QuotaSpec> specs, Problems& problems) {
   std::map<Symbol, std::vector<const QuotaSpec*>> by_namespace;
+  std::vector<const QuotaSpec*> by_selectors;
   for (const QuotaSpec& spec : specs) {
+    if (spec.namespace_selector.has_value() ||
+        (spec.namespaces.empty() && spec.pod_selector.has_value())) {
+      const auto same = absl::c_find_if(by_selectors, [&](const QuotaSpec* other) {
+        return other->namespace_selector == spec.namespace_selector &&
+               other->pod_selector == spec.pod_selector;
+      });
+      if (same != by_selectors.end()) {
+        problems.AddError(
+            spec.where, spec.subject(),
+            absl::StrCat(
+                spec.namespace_selector.has_value() ? "spec.namespaceSelector" : "spec.podSelector",
+                " selects the pods that ", (*same)->subject(),
+                " selects, which is older and has them"));
+      }
+      by_selectors.push_back(&spec);
+    }
     const std::set<Symbol> names(spec.namespaces.begin(), spec.namespaces.end());
     for (const Symbol name : names) {
       for (const QuotaSpec* other : by_namespace[name]) {

@@ -62,6 +62,36 @@ QuotaAmounts CapacityOf(const std::vector<Object>& objects, absl::Span<const Quo
   return capacity;
 }
 
+// Namespaces that one quota selects by their labels and an older one as well, where no selector of
+// pods tells the two apart. `specs` in the order of their age.
+void CheckNamespaces(const std::vector<Object>& objects, absl::Span<const QuotaSpec> specs,
+                     Problems& problems) {
+  for (const Object& object : objects) {
+    if (object.kind() != Kind::kNamespace) continue;
+    const Symbol name = Symbol::Intern(object.name());
+    const LabelSet labels = LabelSet::FromMap(object.As<api::Namespace>().metadata().labels());
+    const auto selects = [&](const QuotaSpec& spec) {
+      return absl::c_linear_search(spec.namespaces, name) ||
+             (spec.namespace_selector.has_value() && spec.namespace_selector->Matches(labels));
+    };
+    const QuotaSpec* first = nullptr;
+    for (const QuotaSpec& spec : specs) {
+      if (spec.is_elastic_quota || !selects(spec)) continue;
+      if (first == nullptr) {
+        first = &spec;
+        continue;
+      }
+      const bool is_told =
+          spec.namespace_selector == first->namespace_selector ||
+          !(spec.namespace_selector.has_value() || first->namespace_selector.has_value());
+      if (is_told || spec.pod_selector != first->pod_selector) continue;
+      problems.AddWarning(spec.where, spec.subject(),
+                          absl::StrCat("selects the pods of namespace ", name.view(), ", as ",
+                                       first->subject(), " does, which is older and has them"));
+    }
+  }
+}
+
 // Where the field stands with which the message begins: "spec.min[gpu]: …", "spec.min[gpu] is …".
 SourceLocation PlaceOf(const Problem& problem, const Manifests& manifests) {
   const std::string object = absl::StrCat(problem.where.ToString(), " ");
@@ -95,6 +125,7 @@ Problems CheckQuotasOf(const Manifests& manifests) {
   QuotaAmounts capacity;
   if (manifests.problems.ok()) capacity = CapacityOf(manifests.objects, QuotaTree(specs).lines());
   CheckQuotas(specs, capacity, problems);
+  CheckNamespaces(manifests.objects, specs, problems);
   std::vector<std::string> classes;
   for (const Object& object : manifests.objects) {
     if (object.kind() == Kind::kDeviceClass) classes.emplace_back(object.name());

@@ -373,6 +373,53 @@ TEST(DeviceRules, ReferencesOfPods) {
   EXPECT_THAT(
       of_pod("{name: a}", ""),
       ElementsAre(HasSubstr("error: Pod default/p: spec.resourceClaims[0]: names no claim")));
+  EXPECT_THAT(of_pod("{name: A, resourceClaimName: k}", ""),
+              ElementsAre(HasSubstr("error: Pod default/p: spec.resourceClaims[0].name: \"A\" is "
+                                    "no name")));
+  EXPECT_THAT(of_pod("{name: a, resourceClaimName: X_}", ""),
+              ElementsAre(HasSubstr("resourceClaims[0].resourceClaimName: \"X_\" is no name of")));
+  EXPECT_THAT(of_pod("{name: a, resourceClaimTemplateName: ''}", ""),
+              ElementsAre(HasSubstr("resourceClaimTemplateName: \"\" is no name of an object")));
+  EXPECT_THAT(of_pod("{name: a, resourceClaimName: k}", "{name: a, request: R}"),
+              ElementsAre(HasSubstr("resources.claims[0].request: \"R\" is no name")));
+  EXPECT_THAT(of_pod("{name: a, resourceClaimName: k}", "{name: a}, {name: a}"),
+              ElementsAre(HasSubstr("resources.claims[1]: \"a\" is there a second time")));
+  EXPECT_THAT(of_pod("{name: a, resourceClaimName: k}", "{name: a}, {name: a, request: r}"),
+              ElementsAre(HasSubstr("resources.claims[1]: \"a/r\" is there a second time")));
+  EXPECT_THAT(
+      of_pod("{name: a, resourceClaimName: k}", "{name: a, request: q}, {name: a, request: r}"),
+      IsEmpty());
+}
+
+TEST(DeviceRules, LabelsOfTemplates) {
+  const auto with = [](absl::string_view labels) {
+    return ProblemsOfManifest(absl::StrCat(
+        "apiVersion: resource.k8s.io/v1\nkind: ResourceClaimTemplate\nmetadata: {name: t}\nspec:\n",
+        "  metadata: {labels: {", labels,
+        "}}\n  spec: {devices: {requests: [{name: r, exactly: {deviceClassName: c}}]}}\n"));
+  };
+  EXPECT_THAT(with("example.com/team: ml, a: ''"), IsEmpty());
+  EXPECT_THAT(with("'a b': c"), ElementsAre(HasSubstr("f:5:23: error: ResourceClaimTemplate "
+                                                      "default/t: spec.metadata.labels: \"a b\": "
+                                                      "\"c\" is no label")));
+}
+
+TEST(DeviceRules, TaintRules) {
+  const auto with = [](absl::string_view spec) {
+    return ProblemsOfManifest(absl::StrCat(
+        "apiVersion: resource.k8s.io/v1alpha3\nkind: DeviceTaintRule\nmetadata: {name: r}\nspec: {",
+        spec, "}\n"));
+  };
+  const std::string taint = "taint: {key: a, effect: NoSchedule}, ";
+  EXPECT_THAT(with(taint + "deviceSelector: {driver: a.b, pool: x.y/z, device: gpu-0}"), IsEmpty());
+  EXPECT_THAT(with("deviceSelector: {driver: a.b}"),
+              ElementsAre(HasSubstr("error: DeviceTaintRule r: spec.taint: is missing")));
+  EXPECT_THAT(with(taint + "deviceSelector: {driver: a_b}"),
+              ElementsAre(HasSubstr("spec.deviceSelector.driver: \"a_b\" is no driver")));
+  EXPECT_THAT(with(taint + "deviceSelector: {pool: 'a//b'}"),
+              ElementsAre(HasSubstr("spec.deviceSelector.pool: \"a//b\" is no name of a pool")));
+  EXPECT_THAT(with(taint + "deviceSelector: {device: a.b}"),
+              ElementsAre(HasSubstr("spec.deviceSelector.device: \"a.b\" is no name")));
 }
 
 TEST(DeviceRules, ReferencesOfWorkloads) {

@@ -252,6 +252,34 @@ spec:
   }
 }
 
+TEST(CheckQuotasOf, SaysWhereSelectorsOverlap) {
+  const auto quota = [](absl::string_view name, absl::string_view spec) {
+    return absl::StrCat("---\n{apiVersion: scheduling.berth.dev/v1alpha1, kind: ClusterQuota, ",
+                        "metadata: {name: ", name, "}, spec: {", spec, "}}\n");
+  };
+  const std::string team = "namespaceSelector: {matchLabels: {team: x}}";
+  const std::string gpus = "podSelector: {matchLabels: {on: gpu}}";
+  const std::string space =
+      "---\n{apiVersion: v1, kind: Namespace, metadata: {name: a, labels: {team: x, env: prod}}}\n";
+  const auto check = [](const std::string& text) {
+    return CheckQuotasOf(ParseManifest(text, "q.yaml")).ToString();
+  };
+  EXPECT_THAT(check(quota("a", gpus) + quota("b", gpus)),
+              HasSubstr("error: ClusterQuota b: spec.podSelector selects the pods that "
+                        "ClusterQuota a selects, which is older and has them"));
+  EXPECT_THAT(check(quota("a", team) + quota("b", team) + space),
+              HasSubstr("error: ClusterQuota b: spec.namespaceSelector selects the pods that"));
+  EXPECT_THAT(check(quota("a", team) + quota("b", "namespaces: [a]") + space),
+              HasSubstr("warning: ClusterQuota b: selects the pods of namespace a, as ClusterQuota "
+                        "a does, which is older and has them"));
+  EXPECT_THAT(
+      check(quota("a", team) + quota("b", "namespaceSelector: {matchLabels: {env: prod}}") + space),
+      HasSubstr("warning: ClusterQuota b: selects the pods of namespace a, as"));
+  EXPECT_EQ(check(quota("a", team) + quota("b", absl::StrCat(team, ", ", gpus)) +
+                  quota("c", "namespaces: [b]") + space),
+            "");
+}
+
 TEST(CheckQuotasOf, SaysThatAClassDoesNotExist) {
   const std::string quota = R"(
 apiVersion: scheduling.berth.dev/v1alpha1
