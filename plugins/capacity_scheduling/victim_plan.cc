@@ -412,7 +412,9 @@ class Planner {
       }
       if (!deficit.met()) continue;
       rows.push_back(row);
-      if (rows_too_late_.contains(row) && FitsWithoutAll(row)) likely.push_back(row);
+      // Each takes two steps at least.
+      const bool counts = rows_too_late_.contains(row) && likely.size() < kMostSteps / 4;
+      if (counts && FitsWithoutAll(row)) likely.push_back(row);
     }
     SearchOf search = {.steps_left = kMostSteps / 2, .most_units = 1, .aim = Aim::kWhatLacks};
     if (FindSet(likely, search, result)) return true;
