@@ -121,6 +121,9 @@ class QuotaBook {
   // So many do.
   int what_ifs() const { return what_ifs_; }
 
+  // Whether devices stand for the resource on nodes that list none of it.
+  bool IsOfDevices(ResourceId resource) const { return behind_resources_.Back(resource); }
+
   // The quota the pod belongs to; absent if none.
   std::optional<QuotaId> QuotaOf(const PodInfo& pod) const;
   // What the pod asks for, with claims as far as they count. Valid until the next call.

@@ -20,6 +20,8 @@ RowSummer::RowSummer(const NodeTable& nodes, const ExpectedPods& expected, Resou
 
 bool RowSummer::FindLack(const Column& column, NodeRow row, const ExpectedPods::OnRow& expected,
                          int64_t& lack) {
+  lack = 0;
+  if (column.of.is_of_devices && column.has[row] <= 0) return true;
   if (__builtin_sub_overflow(column.used[row], column.has[row], &lack)) return false;
   if (__builtin_add_overflow(lack, column.of.asked, &lack)) return false;
   return expected.is_none() ||

@@ -29,7 +29,8 @@ class RowSummer {
   // A resource that the pod requests.
   struct Resource {
     ResourceId id;
-    int64_t asked, most;  // by the pod, by any pod that may go
+    int64_t asked, most;         // by the pod, by any pod that may go
+    bool is_of_devices = false;  // those stand for it where a node lists none: no matter of sums
     friend bool operator==(const Resource&, const Resource&) = default;
   };
   using Resources = absl::InlinedVector<Resource, 4>;

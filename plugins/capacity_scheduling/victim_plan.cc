@@ -14,6 +14,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "berth/framework/placement.h"
 #include "plugins/capacity_scheduling/deficit.h"
@@ -46,7 +47,11 @@ class Planner {
         nodes_(query.handle.nodes()),
         units_(query.units),
         rows_(query.rows),
-        spent_(query.budgets) {}
+        spent_(query.budgets) {
+    query_.pod.requests().ForEach([this](ResourceId id, int64_t amount) {
+      if (amount > 0 && query_.book.IsOfDevices(id)) of_devices_.push_back(id);
+    });
+  }
 
   // Whether some unit had to wait for its turn since it violates a budget.
   bool passed_over() const { return passed_over_; }
@@ -116,7 +121,7 @@ class Planner {
     if (query_.book.kinds_of_nodes() == 1 && !query_.trial.HasRoom().ok()) return false;
     RowSummer::Resources resources;
     query_.pod.requests().ForEach([&](ResourceId id, int64_t amount) {
-      if (amount > 0) resources.push_back({id, amount, 0});
+      if (amount > 0) resources.push_back({id, amount, 0, IsOfDevices(id)});
     });
     const SumsOfRows sums_of_rows(*this, std::move(resources));
     without_room_.assign(query_.book.kinds_of_nodes(), 0);
@@ -133,7 +138,8 @@ class Planner {
   void FindFreeRows() {
     RowSummer::Resources resources;
     query_.pod.requests().ForEach([&](ResourceId id, int64_t amount) {
-      if (amount > 0) resources.push_back({id, amount, units_.MostRequested(id)});
+      if (amount <= 0) return;
+      resources.push_back({id, amount, units_.MostRequested(id), IsOfDevices(id)});
     });
     const SumsOfRows sums_of_rows(*this, std::move(resources));
     needs_victims_.assign(nodes_.size(), false);
@@ -154,10 +160,13 @@ class Planner {
     return nodes_.FindRow(query_.handle.nominator().NominatedNode(query_.pod));
   }
 
-  Deficit DeficitOf(NodeRow row) const {
-    const NodeInfo& node = nodes_.node(row);
-    return Deficit(node, query_.pod, query_.handle.nominator().NominatedPods(node.name()));
+  bool IsOfDevices(ResourceId id) const { return absl::c_linear_search(of_devices_, id); }
+
+  Deficit DeficitOf(const NodeInfo& node) const {
+    return Deficit(node, query_.pod, query_.handle.nominator().NominatedPods(node.name()),
+                   of_devices_);
   }
+  Deficit DeficitOf(NodeRow row) const { return DeficitOf(nodes_.node(row)); }
 
   // From now on units are judged for the pod on that node.
   void PlaceOn(NodeRow row) {
@@ -280,7 +289,7 @@ class Planner {
     }
   }
 
-  // Whether the unit may go at all, before anything is gone.
+  // Whether the unit may go at all, before anything is gone: to be asked then.
   bool IsLegal(int unit) {
     const auto [legal, is_new] = legal_.try_emplace(unit, false);
     if (is_new) {
@@ -292,6 +301,11 @@ class Planner {
     return legal->second;
   }
 
+  bool IsKnownIllegal(int unit) const {
+    const auto known = legal_.find(unit);
+    return known != legal_.end() && !known->second;
+  }
+
   // --- One node ---
 
   // Whether more may go than the site says, if sums of requests were not all.
@@ -299,21 +313,33 @@ class Planner {
   Status TryOn(const Site& site, More more, PostFilterResult& result) {
     const NodeInfo& original = nodes_.node(site.row);
     PlaceOn(site.row);
-    EvictedUnits gone = NoneGone();
-    Status status = Gather(site, more, original, gone);
-    if (status.ok()) status = SpareOthers(original, gone, result);
-    if (status.ok()) Fill(original, gone, result);
+    std::vector<int> too_late;
+    Status status;
+    {
+      EvictedUnits gone = NoneGone();
+      status = Gather(site, more, original, gone, too_late);
+      if (status.ok()) status = SpareOthers(original, gone, result);
+      if (status.ok()) Fill(original, gone, result);
+    }
+    if (status.ok() || too_late.empty()) return status;
+    rows_too_late_.insert(site.row);
+    for (const int unit : too_late) {
+      if (is_order_to_blame_) break;
+      if (IsLegal(unit)) is_order_to_blame_ = true;
+    }
     return status;
   }
 
   // Evicts the units of the site, more of the node if the filters want it, and more elsewhere
-  // until the quotas have room.
-  Status Gather(const Site& site, More may_be_more, const NodeInfo& original, EvictedUnits& gone) {
+  // until the quotas have room. `too_late`: who may not go any more, or never might.
+  Status Gather(const Site& site, More may_be_more, const NodeInfo& original, EvictedUnits& gone,
+                std::vector<int>& too_late) {
     const auto evict_one = [&](int unit) {
-      if (gone.contains(unit) || !IsLegal(unit)) return false;
+      if (gone.contains(unit) || IsKnownIllegal(unit)) return false;
+      if (gone.all().empty() && !IsLegal(unit)) return false;
       const VictimTrial::Verdict verdict = query_.trial.MayEvict(units_.unit(unit));
       if (!verdict.status.ok()) {
-        is_order_to_blame_ = true;
+        too_late.push_back(unit);
         retry_at_ = std::min(retry_at_, verdict.until);
         return false;
       }
@@ -354,7 +380,9 @@ class Planner {
     for (int position = 0; !room.ok(); ++position) {
       const int unit = units_.At(position);
       if (unit < 0) break;
-      if (keeps_budgets_ && IsLegal(unit) && MustWait(gone.AllThatGoWith(unit), spent_)) {
+      if (keeps_budgets_ && !IsKnownIllegal(unit) &&
+          query_.trial.MayEvict(units_.unit(unit)).status.ok() &&
+          MustWait(gone.AllThatGoWith(unit), spent_)) {
         violating.push_back(unit);
       } else if (evict(unit)) {
         room = query_.trial.HasRoom();
@@ -372,19 +400,53 @@ class Planner {
   // Who goes first may leave the quota too little for others to go: two small ones go by the order,
   // though it takes the large one that the quota would lose for a part of it. Or others may go only
   // then, when a quota above the pod's is within its bound. Tries the sets that the rules allow,
-  // one unit after the other, as long as the budget lasts.
+  // one unit after the other, as long as the budget lasts: half of it where somebody came too late
+  // and the pod would fit if all of the row's units went. Single units come first there, as the
+  // large one mostly is the last.
   bool TryInAnyOrder(PostFilterResult& result) {
-    int steps_left = kMostSteps;
+    std::vector<NodeRow> rows, likely;
     for (const NodeRow row : rows_) {
-      if (steps_left <= 0) return false;
-      const NodeInfo& node = nodes_.node(row);
       Deficit deficit = DeficitOf(row);
-      for (const int unit : units_.OnRow(row)) RemoveOn(node.name(), unit, deficit);
+      for (const int unit : units_.OnRow(row)) {
+        RemoveOn(nodes_.node(row).name(), unit, deficit);
+      }
       if (!deficit.met()) continue;
+      rows.push_back(row);
+      // Each takes two steps at least.
+      const bool counts = rows_too_late_.contains(row) && likely.size() < kMostSteps / 4;
+      if (counts && FitsWithoutAll(row)) likely.push_back(row);
+    }
+    SearchOf search = {.steps_left = kMostSteps / 2, .most_units = 1, .aim = Aim::kWhatLacks};
+    if (FindSet(likely, search, result)) return true;
+    search.most_units = std::numeric_limits<int>::max();
+    if (FindSet(likely, search, result)) return true;
+    search.steps_left += kMostSteps / 2;
+    search.aim = Aim::kAnything;
+    return FindSet(rows, search, result);
+  }
+
+  bool FitsWithoutAll(NodeRow row) {
+    EvictedUnits gone = NoneGone();
+    for (const int unit : units_.OnRow(row)) gone.Evict(unit);
+    return Filter(nodes_.node(row), gone).ok();
+  }
+
+  // Whether units elsewhere go only once the pod fits on the node, or also before: filters may look
+  // beyond it.
+  enum class Aim { kWhatLacks, kAnything };
+  struct SearchOf {
+    int steps_left;
+    int most_units;
+    Aim aim;
+  };
+  bool FindSet(const std::vector<NodeRow>& rows, SearchOf& search, PostFilterResult& result) {
+    for (const NodeRow row : rows) {
+      if (search.steps_left <= 0) return false;
+      const NodeInfo& node = nodes_.node(row);
       PlaceOn(row);
       EvictedUnits gone = NoneGone();
       std::set<std::vector<int>> seen;
-      const bool found = Search(node, gone, seen, steps_left) &&
+      const bool found = Search(node, gone, seen, search) &&
                          SpareOthers(node, gone, result, Orders::kWeighed).ok();
       if (found) Fill(node, gone, result);
       if (found) return true;
@@ -393,23 +455,25 @@ class Planner {
   }
 
   bool Search(const NodeInfo& node, EvictedUnits& gone, std::set<std::vector<int>>& seen,
-              int& steps_left) {
-    if (!seen.emplace(gone.all().begin(), gone.all().end()).second || --steps_left < 0)
+              SearchOf& search) {
+    if (!seen.emplace(gone.all().begin(), gone.all().end()).second || --search.steps_left < 0)
       return false;
-    if (SumsHold(node, gone) && gone.LeavesGangsWhole() && query_.trial.HasRoom().ok() &&
-        Filter(node, gone).ok()) {
-      return true;
-    }
+    const bool has_room = gone.LeavesGangsWhole() && query_.trial.HasRoom().ok();
+    const bool fits = (has_room || search.aim == Aim::kWhatLacks) && SumsHold(node, gone) &&
+                      Filter(node, gone).ok();
+    if (has_room && fits) return true;
+    if (static_cast<int>(gone.all().size()) >= search.most_units) return false;
     const auto finds_with = [&](int unit) {
       if (gone.contains(unit) || !query_.trial.MayEvict(units_.unit(unit)).status.ok())
         return false;
       gone.Evict(unit);
-      if (Search(node, gone, seen, steps_left)) return true;
+      if (Search(node, gone, seen, search)) return true;
       gone.Spare(unit);
       return false;
     };
     std::vector<int> next = units_.OnRow(nodes_.FindRow(node.name()));
-    for (int position = 0; position < kMostElsewhere; ++position) {
+    const int most_elsewhere = fits || search.aim == Aim::kAnything ? kMostElsewhere : 0;
+    for (int position = 0; position < most_elsewhere; ++position) {
       const int unit = units_.At(position);
       if (unit < 0) break;
       next.push_back(unit);
@@ -418,7 +482,8 @@ class Planner {
       std::stable_partition(next.begin(), next.end(),
                             [&](int unit) { return !MustWait(gone.AllThatGoWith(unit), spent_); });
     }
-    return absl::c_any_of(next, [&](int unit) { return steps_left > 0 && finds_with(unit); });
+    return absl::c_any_of(next,
+                          [&](int unit) { return search.steps_left > 0 && finds_with(unit); });
   }
   static constexpr int kMostSteps = 256, kMostElsewhere = 16;
 
@@ -453,7 +518,7 @@ class Planner {
 
   // Whether sums of requests allow the pod on the node. That mostly says no, and costs little.
   bool SumsHold(const NodeInfo& node, const EvictedUnits& gone) const {
-    Deficit deficit(node, query_.pod, query_.handle.nominator().NominatedPods(node.name()));
+    Deficit deficit = DeficitOf(node);
     for (const int unit : gone.all()) {
       if (deficit.met()) return true;
       RemoveOn(node.name(), unit, deficit);
@@ -540,16 +605,18 @@ class Planner {
   const NodeTable& nodes_;
   VictimList& units_;
   const std::vector<NodeRow>& rows_;      // in row order
+  std::vector<ResourceId> of_devices_;    // what the pod requests for which devices stand
   std::vector<NodeRow> free_rows_;        // of these, where no pod has to go
   std::vector<bool> needs_victims_;       // by row
   int64_t least_pods_ = 0;                // that go where some have to
   absl::flat_hash_map<int, bool> legal_;  // by unit, on the node of the last PlaceOn()
   absl::Time retry_at_ = absl::InfiniteFuture();
-  bool waits_ = false;              // no other pod has to go
-  Status not_now_;                  // then
-  bool is_order_to_blame_ = false;  // a pod might have gone, but not after others
-  std::vector<int> without_room_;   // sites for which the quotas had no room, by kind of node
-  SpentBudgets spent_;              // by the units that are gone
+  bool waits_ = false;                          // no other pod has to go
+  Status not_now_;                              // then
+  bool is_order_to_blame_ = false;              // a pod might have gone, but not after others
+  absl::flat_hash_set<NodeRow> rows_too_late_;  // where somebody might not go after others
+  std::vector<int> without_room_;  // sites for which the quotas had no room, by kind of node
+  SpentBudgets spent_;             // by the units that are gone
   bool passed_over_ = false;
 };
 
