@@ -73,6 +73,7 @@ class GroupPreemption::Draft {
     PodPtr preemptor;
     Symbol plugin;
     bool violates_budget = false;  // after the victims before it
+    bool is_spared = false;
   };
 
   struct Option {
@@ -97,6 +98,10 @@ class GroupPreemption::Draft {
   bool Spare(absl::Span<Victim* const> unit);
   bool HoldWithout(absl::Span<Victim* const> unit);
   bool SpareByMoving(absl::Span<Victim* const> unit);
+  // While victims are spared: gives the unit up again, as some of those who are left may go only if
+  // it goes too. Returns whether it did.
+  bool EvictIfOthersNeedIt(absl::Span<Victim* const> unit);
+  int CountForbidden();
   bool PlaceAnywhere();
   void KeepPlaces();
   using Places = std::vector<std::pair<PodPtr, Symbol>>;
@@ -143,6 +148,7 @@ class GroupPreemption::Draft {
   // Where members are with which the group is whole without the victims that are left.
   Places kept_places_;
   absl::flat_hash_set<const PodInfo*> sharing_;  // members, while victims are spared
+  std::optional<int> forbidden_;                 // of all victims, once some might be spared
   std::optional<ShortageWatch> shortage_;        // while victims are spared by moving them
   bool evicts_ = false;
   bool gives_up_ = false;
