@@ -60,6 +60,17 @@ std::string PlanText(int victims, bool tried_evictions) {
                          : "It waits for devices of claims that nobody uses any more.";
 }
 
+// Whether it matters for some plugin whom others have evicted: who goes first may leave a quota too
+// little for the next to go. Only of small groups, as each order is a plan of its own.
+bool MayOrderOfVictimsDecide(const AttemptRequest& request) {
+  constexpr size_t kMostMembers = 32;
+  return !request.quorum.has_parts() && request.pods.size() <= kMostMembers &&
+         absl::c_any_of(request.framework->plugins().post_filter, [](const auto& hook) {
+           return dynamic_cast<VictimRules*>(hook.plugin) != nullptr;
+         });
+}
+constexpr int kMostElsewhere = 3;
+
 // Whether some PostFilter plugin might do something for one of these pods.
 bool MayAnyHelp(const Framework& framework, PodSpan pods) {
   const PostFilterBounds bounds(framework);
@@ -72,6 +83,16 @@ bool MayAnyHelp(const Framework& framework, PodSpan pods) {
 }
 
 }  // namespace
+
+void GroupPreemption::Draft::EvictFirstElsewhere(absl::Span<const NodeRow> rows) {
+  elsewhere_.emplace();
+  elsewhere_->name = "other nodes";
+  for (NodeRow row = 0; row < cluster_.nodes().size(); ++row) {
+    const bool counts =
+        request_.placement == nullptr || absl::c_binary_search(request_.placement->rows, row);
+    if (counts && !absl::c_linear_search(rows, row)) elsewhere_->rows.push_back(row);
+  }
+}
 
 void GroupPreemption::Draft::PlaceWithoutEvictions(absl::Span<const PodPtr> order) {
   const PodInfo* rejected = nullptr;  // the last one; nothing but placements has changed since
@@ -116,7 +137,9 @@ bool GroupPreemption::Draft::PlaceByEvicting(absl::Span<const PodPtr> order, siz
     if (this->placed() + left < goal) break;
     --left;
     if (rejected != nullptr && AreEquivalent(*pod, *rejected)) continue;
-    auto outcome = pod_scheduler_.PlaceOrPlan(request_, pod, PodScheduler::AskPostFilter::kYes,
+    AttemptRequest request = request_;
+    if (elsewhere_.has_value() && !evicts_) request.placement = &*elsewhere_;
+    auto outcome = pod_scheduler_.PlaceOrPlan(request, pod, PodScheduler::AskPostFilter::kYes,
                                               trial_, StillMissing(order, i, placed));
     if (outcome.placed) {
       transaction_.Nominate(pod, "");
@@ -163,6 +186,7 @@ bool GroupPreemption::Draft::Evict(const PodPtr& preemptor, const PostFilterResu
   const NodeRow row = cluster_.nodes().FindRow(node_name);
   if (row >= 0 && pod_scheduler_.PlaceOn(request_, preemptor, row, trial_)) {
     transaction_.Nominate(preemptor, "");
+    if (!evicts_) first_row_ = row;
     evicts_ = true;
     return true;
   }
@@ -514,7 +538,7 @@ bool GroupPreemption::MakeDraft(const AttemptRequest& request, DraftOrder draft_
     return draft.PlacePodSetsByEvicting(pod_sets, pod_set_order);
   }
   std::vector<PodPtr> order(request.pods.begin(), request.pods.end());
-  if (draft_order == DraftOrder::kFittingFirst) {
+  if (draft_order == DraftOrder::kFittingFirst || draft_order == DraftOrder::kElsewhereFirst) {
     draft.PlaceWithoutEvictions(order);
   } else if (draft_order == DraftOrder::kNeededFirst) {
     order = NeededFirst(order);
@@ -564,10 +588,17 @@ void GroupPreemption::PlanInOrders(const AttemptRequest& request,
   absl::Time retry_at = absl::InfiniteFuture();
   int most = 0;
   bool none_fits = false;
-  for (const DraftOrder draft_order : orders) {
+  std::vector<DraftOrder> all_orders(orders.begin(), orders.end());
+  if (pod_sets.empty() && MayOrderOfVictimsDecide(request)) {
+    all_orders.insert(all_orders.end(), kMostElsewhere, DraftOrder::kElsewhereFirst);
+  }
+  std::vector<NodeRow> tried_first;
+  for (const DraftOrder draft_order : all_orders) {
     if (!may_help) break;
     if (none_fits && draft_order != DraftOrder::kNeededFirst) continue;
+    if (draft_order == DraftOrder::kElsewhereFirst && tried_first.empty()) break;
     Draft draft(request, cluster_, pod_scheduler_);
+    if (draft_order == DraftOrder::kElsewhereFirst) draft.EvictFirstElsewhere(tried_first);
     const bool is_plan = MakeDraft(request, draft_order, pod_sets, draft);
     if (is_plan) {
       draft.SpareVictims();
@@ -582,7 +613,8 @@ void GroupPreemption::PlanInOrders(const AttemptRequest& request,
       return;
     }
     if (draft.cycles() == 0) continue;  // nothing was tried: the order is the same as before
-    gives_up = draft.gives_up();
+    if (draft.evicts()) tried_first.push_back(draft.first_row());
+    if (draft_order != DraftOrder::kElsewhereFirst) gives_up = draft.gives_up();
     retry_at = std::min(retry_at, draft.retry_at());
     if (draft.evicts()) most = std::max(most, draft.most_placed());
     // No more would go in another order, unless those that fit are in the way, or one was tried
