@@ -191,6 +191,7 @@ ValueMistake CheckValue(absl::string_view text, const FieldValues& field) {
 ValueMistake CheckResourceName(absl::string_view name, ResourceOwner owner) {
   if (owner == ResourceOwner::kQuota) name = ResourceOfLine(name);
   if (IsKubernetesOwn(name, owner)) return {};
+  if (HasDomain(name) && owner != ResourceOwner::kVolume) return {};
   const std::string advice =
       name == "gpu" ? "; did you mean \"nvidia.com/gpu\"?" : DidYouMean(name, NamesOf(owner));
   // Others may have lines that no pod asks for, such as Kueue's of transformed resources.
@@ -200,7 +201,6 @@ ValueMistake CheckResourceName(absl::string_view name, ResourceOwner owner) {
     return {.is_refused = false,
             .message = absl::StrCat("volumes have no such resource; only storage counts", advice)};
   }
-  if (HasDomain(name)) return {};
   const std::string what = absl::StrCat(
       "no such resource", advice, advice.empty() ? "; " : " ", "A name without a domain is one of ",
       absl::StrJoin(NamesOf(owner), ", "),

@@ -90,6 +90,11 @@ class VolcanoImporter {
         spec, "spec.",
         {"parent", "guarantee", "deserved", "capability", "weight", "priority", "reclaimable"},
         quota.notes);
+    const std::string state = TextOf(object.value.Find("status").Find("state"));
+    if (!state.empty() && state != "Open") {
+      quota.Note("", absl::StrCat("status.state ", state,
+                                  ": it takes no new work there; here it does, unless max says 0"));
+    }
     for (const absl::string_view annotation :
          {"volcano.sh/hierarchy", "volcano.sh/hierarchy-weights"}) {
       const Value value = object.value.Find("metadata").Find("annotations").Find(annotation);
@@ -109,7 +114,12 @@ class VolcanoImporter {
     // What is guaranteed is kept free; the rest of what is deserved is lent.
     for (const auto& [line, kept] : guarantee) {
       Quantity& min = quota.min[line];
-      if (min < kept) min = kept;
+      if (min < kept) {
+        min = kept;
+        if (has_deserved_) {
+          quota.Note("min", absl::StrCat("of ", line, " guarantee is more than deserved"));
+        }
+      }
       Quantity lent = min;
       lent.Subtract(kept);
       quota.lending_limit[line] = lent;

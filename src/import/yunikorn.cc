@@ -77,10 +77,15 @@ class YuniKornImporter {
                  {"preemption.policy"}, unread);
     }
     for (ImportedNote& note : unread) imported_.remarks.push_back(std::move(note.text));
+    Inherited of_root;
+    if (has_root) {
+      const Value properties = queues.elements()[0].Find("properties");
+      of_root.preemption_disabled = TextOf(properties.Find("preemption.policy")) == "disabled";
+    }
     ReadQueues(has_root ? ListOf(queues.elements()[0].Find("queues"), "queues",
                                  "YuniKorn queue root", imported_.problems)
                         : queues,
-               std::string(kYuniKornRoot), 0, Guarantees::kNone);
+               std::string(kYuniKornRoot), 0, of_root);
   }
 
   // Rules are tried in their order; of these only what is known without the user is read.
@@ -107,14 +112,20 @@ class YuniKornImporter {
 
   // Whether a queue or one above it, or one beside these, has one.
   enum class Guarantees { kNone, kSome };
-  void ReadQueues(Value queues, const std::string& above, int level, Guarantees guarantees) {
+  // What a queue hands down. Of preemption.policy that is `disabled` alone.
+  struct Inherited {
+    Guarantees guarantees = Guarantees::kNone;
+    bool preemption_disabled = false;
+  };
+  void ReadQueues(Value queues, const std::string& above, int level, Inherited inherited) {
     for (const Value queue : queues.elements()) {
-      if (queue.Find("resources").Find("guaranteed").size() > 0) guarantees = Guarantees::kSome;
+      if (queue.Find("resources").Find("guaranteed").size() > 0)
+        inherited.guarantees = Guarantees::kSome;
     }
-    for (const Value queue : queues.elements()) ReadQueue(queue, above, level, guarantees);
+    for (const Value queue : queues.elements()) ReadQueue(queue, above, level, inherited);
   }
 
-  void ReadQueue(Value value, const std::string& above, int level, Guarantees guarantees) {
+  void ReadQueue(Value value, const std::string& above, int level, Inherited inherited) {
     Problems& problems = imported_.problems;
     const std::string own =
         NameOf(value.Find("name"), "name", absl::StrCat("YuniKorn queue below ", above), problems);
@@ -152,12 +163,13 @@ class YuniKornImporter {
     quota.max = ReadAmounts(resources.Find("max"), "resources.max", quota.from, problems, "vcore");
     NoteUnread(resources, "resources.", {"guaranteed", "max"}, quota.notes);
     if (is_leaf) quota.reclaim_victims = "NotHigherPriority";
-    if (is_leaf && guarantees == Guarantees::kNone) quota.reclaim_strategy = "FairShare";
+    if (is_leaf && inherited.guarantees == Guarantees::kNone) quota.reclaim_strategy = "FairShare";
     if (!preempts_) {
       quota.reclaim_strategy = quota.preemption = "Never";
       quota.Note("reclaim", "preemption is not enabled in its partition");
     }
     ReadProperties(value.Find("properties"), quota);
+    ReadPolicy(value.Find("properties").Find("preemption.policy"), inherited, quota);
     for (const absl::string_view acl : {"submitacl", "adminacl"}) {
       const std::string text = TextOf(value.Find(acl));
       if (!text.empty() && text != "*") {
@@ -168,7 +180,7 @@ class YuniKornImporter {
                {"name", "parent", "queues", "resources", "properties", "submitacl", "adminacl"},
                quota.notes);
     imported_.quotas.push_back(std::move(quota));
-    ReadQueues(below, path, level + 1, guarantees);
+    ReadQueues(below, path, level + 1, inherited);
   }
 
   void SelectPods(const std::string& path, const std::string& above, const std::string& own,
@@ -180,6 +192,21 @@ class YuniKornImporter {
     std::vector<std::string> names = {path};
     if (above == kYuniKornRoot) names.push_back(own);  // a name without points is below root
     quota.SelectByLabel(kYuniKornLabel, names);
+  }
+
+  static bool IsPolicy(absl::string_view text) { return text == "fence" || text == "disabled"; }
+
+  // A queue's own policy counts before the one that it inherits.
+  static void ReadPolicy(Value own, Inherited& inherited, ImportedQuota& quota) {
+    const std::string text = TextOf(own);
+    const bool is_inherited = text.empty() && inherited.preemption_disabled;
+    inherited.preemption_disabled = is_inherited || text == "disabled";
+    if (text == "fence") quota.fence = "Out";
+    if (!inherited.preemption_disabled) return;
+    quota.fence = "In";
+    quota.preemption = "Never";
+    quota.Note("fence", absl::StrCat("preemption.policy disabled", is_inherited ? " above" : "",
+                                     ": its pods are nobody's victims"));
   }
 
   void ReadProperties(Value properties, ImportedQuota& quota) {
@@ -201,13 +228,7 @@ class YuniKornImporter {
               "what is to spare first, whatever the pods' are, and what a pod may take back "
               "depends on the sum");
         }
-      } else if (property.key == "preemption.policy" && text == "fence") {
-        quota.fence = "Out";
-      } else if (property.key == "preemption.policy" && text == "disabled") {
-        quota.fence = "In";
-        quota.preemption = "Never";
-        quota.Note("fence", "preemption.policy disabled: its pods are nobody's victims");
-      } else if (text != "default") {
+      } else if (text != "default" && !(property.key == "preemption.policy" && IsPolicy(text))) {
         quota.Note("", absl::StrCat("property ", property.key, ": ", Show(property.value),
                                     " has no equal and is left out"));
       }

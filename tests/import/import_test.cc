@@ -311,6 +311,62 @@ partitions:
   }
 }
 
+TEST(ImportVolcano, ClosedQueuesAndGuaranteesAboveWhatIsDeserved) {
+  const ImportResult result = Import(R"(
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: q1}
+spec: {deserved: {cpu: 4}, guarantee: {resource: {cpu: 6}}}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: q2}
+status: {state: Closed}
+spec: {deserved: {cpu: 1}}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: q3}
+status: {state: Open}
+spec: {deserved: {cpu: 1}}
+)");
+  ASSERT_TRUE(result.problems.ok()) << result.problems.ToString();
+  EXPECT_EQ(Of(Find(Validate(result.yaml), "q1").min, "cpu"), "6");
+  EXPECT_THAT(result.yaml, HasSubstr("of cpu guarantee is more than deserved"));
+  EXPECT_THAT(result.yaml, HasSubstr("status.state Closed: it takes no new work there"));
+  EXPECT_THAT(result.yaml, ::testing::Not(HasSubstr("status.state Open")));
+}
+
+TEST(ImportYuniKorn, APolicyThatDisablesPreemptionIsHandedDown) {
+  const ImportResult result = Import(R"(
+partitions:
+- name: default
+  queues:
+  - name: root
+    queues:
+    - name: p
+      parent: true
+      properties: {preemption.policy: disabled}
+      queues:
+      - {name: a, resources: {guaranteed: {vcore: 2}}}
+      - {name: b, properties: {preemption.policy: fence}}
+      - {name: c, properties: {preemption.policy: default}}
+    - name: f
+      parent: true
+      properties: {preemption.policy: fence}
+      queues: [{name: d}]
+)");
+  ASSERT_TRUE(result.problems.ok()) << result.problems.ToString();
+  const ReadBack back = Validate(result.yaml);
+  EXPECT_EQ(Find(back, "root.p").fence, QuotaFence::kIn);
+  EXPECT_EQ(Find(back, "root.p.a").fence, QuotaFence::kIn);
+  EXPECT_EQ(Find(back, "root.p.b").fence, QuotaFence::kOut);
+  EXPECT_EQ(Find(back, "root.p.c").fence, QuotaFence::kNone);
+  EXPECT_EQ(Find(back, "root.f").fence, QuotaFence::kOut);
+  EXPECT_EQ(Find(back, "root.f.d").fence, QuotaFence::kNone) << "only disabled is handed down";
+  EXPECT_THAT(result.yaml, HasSubstr("preemption.policy disabled above: its pods are nobody's"));
+}
+
 TEST(ImportKoordinator, OneNamespaceForAllQuotas) {
   const ImportResult result = Import(R"(
 apiVersion: scheduling.sigs.k8s.io/v1alpha1
