@@ -3,6 +3,7 @@
 #include "plugins/capacity_scheduling/quota_trial.h"
 
 #include <algorithm>
+#include <deque>
 #include <limits>
 #include <tuple>
 #include <utility>
@@ -211,12 +212,29 @@ std::optional<QuotaHolder> QuotaTrial::HolderOf(const VictimUnit& unit) const {
   return holder;
 }
 
+// What a gang must have does not go for what its quota uses too much by places that wait for other
+// members: these are beyond the minimum.
+TakingVerdict QuotaTrial::WithoutPlacesOfGang(const VictimUnit& unit,
+                                              const QuotaHolder& holder) const {
+  std::deque<QuotaBook::WithoutNomination> places;
+  if (const GroupMembers* const gang = handle_.groups().Find(unit.group)) {
+    for (const GroupMember& member : gang->members()) {
+      const bool is_promised =
+          member.node_name.empty() && book_.IsPromised(*member.pod->identity());
+      if (!is_promised || member.pod->uid() == first_.uid()) continue;
+      places.emplace_back(book_, *member.pod);
+    }
+  }
+  return rule_.MayTake(taker_, holder);
+}
+
 VictimTrial::Verdict QuotaTrial::MayEvict(const VictimUnit& unit) const {
   const std::optional<QuotaHolder> holder = HolderOf(unit);
   if (!holder.has_value()) {
     return {Status::Unschedulable("not all of its pods are of one quota")};
   }
-  const TakingVerdict verdict = rule_.MayTake(taker_, *holder);
+  TakingVerdict verdict = rule_.MayTake(taker_, *holder);
+  if (verdict.ok() && unit.pods.size() > 1) verdict = WithoutPlacesOfGang(unit, *holder);
   if (verdict.ok()) return {Status::Success()};
   // Many in a row are refused for the same reason.
   if (refused_.verdict != verdict) {

@@ -76,6 +76,8 @@ class QuotaTrial final : public VictimTrial {
   const ClaimUser* StayingUser(absl::string_view claim) const;
   // What the pods of a unit hold; absent if one of them is not charged.
   std::optional<QuotaHolder> HolderOf(const VictimUnit& unit) const;
+  // Whether they may go, without the places that are promised to others of their gang.
+  TakingVerdict WithoutPlacesOfGang(const VictimUnit& unit, const QuotaHolder& holder) const;
   VictimRank RankOf(const VictimUnit& unit, absl::Time now) const;
   void Move(const VictimUnit& unit, bool gone);
   void Change(QuotaId quota, const LineAmounts& amounts, int sign);

@@ -211,7 +211,14 @@ void TreeAdmission::ExplainWaiting(const PodInfo& pod, WaitingFor& waiting) cons
   }
   if (!shortage.has_value()) {
     const NodesByLines split = SplitByLines(pod, *quota, handle_.nodes());
-    if (!split.short_lines.empty()) shortage = split.short_lines.front();
+    // A line that gives room again says more than one of which the quota may never have so much.
+    const auto told =
+        absl::c_find_if(split.short_lines, [](const auto& of) { return of.needed <= of.limit; });
+    if (told != split.short_lines.end()) {
+      shortage = *told;
+    } else if (!split.short_lines.empty()) {
+      shortage = split.short_lines.front();
+    }
   }
   if (!shortage.has_value()) return;
   DescribeShortage(tree, *shortage, is_beyond_min, borrowers_, waiting);

@@ -20,6 +20,7 @@
 #include "plugins/capacity_scheduling/deficit.h"
 #include "plugins/capacity_scheduling/evicted_units.h"
 #include "plugins/capacity_scheduling/spent_budgets.h"
+#include "plugins/capacity_scheduling/surplus_by_node.h"
 
 namespace berth {
 namespace {
@@ -45,7 +46,7 @@ class Planner {
       : query_(query),
         keeps_budgets_(go_first == GoFirst::kWithinBudgets && !query.budgets.empty()),
         nodes_(query.handle.nodes()),
-        units_(query.units),
+        units_(nodes_, query.units),
         rows_(query.rows),
         spent_(query.budgets) {
     query_.pod.requests().ForEach([this](ResourceId id, int64_t amount) {
@@ -200,7 +201,8 @@ class Planner {
   bool IsBetter(const Site& a, const Site& b) const {
     if (a.Cost() != b.Cost()) return a.Cost() < b.Cost();
     const int last_of_a = a.units.back(), last_of_b = b.units.back();
-    return last_of_a != last_of_b ? units_.Before(last_of_a, last_of_b) : a.row < b.row;
+    if (units_.Before(last_of_a, last_of_b)) return true;
+    return !units_.Before(last_of_b, last_of_a) && a.row < b.row;
   }
 
   // The first in the order of IsBetter(), if any. Goes through the units, the first to go first,
@@ -209,6 +211,7 @@ class Planner {
     std::optional<Site> best;
     if (!absl::c_any_of(rows_, [this](NodeRow row) { return IsOpen(row); })) return best;
     std::vector<bool> is_weighed(nodes_.size(), false);
+    std::set<std::string> gangs;
     for (int position = 0;; ++position) {
       const int unit = units_.At(position);
       if (unit < 0) return best;
@@ -221,15 +224,23 @@ class Planner {
         if (best->Cost() < bound) return best;
         if (best->Cost() == bound && units_.Before(best->units.back(), unit)) return best;
       }
-      for (const Symbol name : units_.unit(unit).nodes) {
-        const NodeRow row = nodes_.FindRow(name);
-        if (row < 0 || is_weighed[row] || !IsOpen(row)) continue;
-        is_weighed[row] = true;
-        std::optional<Site> site = Weigh(row);
-        if (site.has_value() && (!best.has_value() || IsBetter(*site, *best))) {
-          best = std::move(site);
+      const auto weigh_nodes_of = [&](int number) {
+        const std::vector<Symbol> names = units_.unit(number).nodes;
+        for (const Symbol name : names) {
+          const NodeRow row = nodes_.FindRow(name);
+          if (row < 0 || is_weighed[row] || !IsOpen(row)) continue;
+          is_weighed[row] = true;
+          std::optional<Site> site = Weigh(row);
+          if (site.has_value() && (!best.has_value() || IsBetter(*site, *best))) {
+            best = std::move(site);
+          }
         }
-      }
+      };
+      weigh_nodes_of(unit);
+      // Whoever of its gang stands on another node may have this place in the order there.
+      const std::string& group = units_.unit(unit).group;
+      if (group.empty() || !gangs.insert(group).second) continue;
+      for (const int other : units_.OfGang(unit)) weigh_nodes_of(other);
     }
     return best;
   }
@@ -378,8 +389,9 @@ class Planner {
     }
     std::vector<int> violating;
     for (int position = 0; !room.ok(); ++position) {
-      const int unit = units_.At(position);
-      if (unit < 0) break;
+      const int listed = units_.At(position);
+      if (listed < 0) break;
+      const int unit = units_.ForRow(listed, site.row);
       if (keeps_budgets_ && !IsKnownIllegal(unit) &&
           query_.trial.MayEvict(units_.unit(unit)).status.ok() &&
           MustWait(gone.AllThatGoWith(unit), spent_)) {
@@ -471,12 +483,13 @@ class Planner {
       gone.Spare(unit);
       return false;
     };
-    std::vector<int> next = units_.OnRow(nodes_.FindRow(node.name()));
+    const NodeRow row = nodes_.FindRow(node.name());
+    std::vector<int> next = units_.OnRow(row);
     const int most_elsewhere = fits || search.aim == Aim::kAnything ? kMostElsewhere : 0;
     for (int position = 0; position < most_elsewhere; ++position) {
-      const int unit = units_.At(position);
-      if (unit < 0) break;
-      next.push_back(unit);
+      const int listed = units_.At(position);
+      if (listed < 0) break;
+      next.push_back(units_.ForRow(listed, row));
     }
     if (keeps_budgets_) {
       std::stable_partition(next.begin(), next.end(),
@@ -603,7 +616,7 @@ class Planner {
   const VictimQuery& query_;
   const bool keeps_budgets_;
   const NodeTable& nodes_;
-  VictimList& units_;
+  SurplusByNode units_;
   const std::vector<NodeRow>& rows_;      // in row order
   std::vector<ResourceId> of_devices_;    // what the pod requests for which devices stand
   std::vector<NodeRow> free_rows_;        // of these, where no pod has to go

@@ -16,6 +16,7 @@
 #include "absl/types/span.h"
 #include "berth/preemption/lost_work.h"
 #include "berth/preemption/preemption.h"
+#include "berth/preemption/victim_rules.h"
 #include "engine/group_classes.h"
 #include "engine/group_eviction_bound.h"
 #include "engine/group_preemption_draft.h"
@@ -25,6 +26,7 @@
 #include "engine/pod_set_search.h"
 #include "engine/post_filter_bounds.h"
 #include "engine/shared_by_members.h"
+#include "group/group_victims.h"
 #include "search/assignment_search.h"
 
 namespace berth {
@@ -58,6 +60,17 @@ std::string PlanText(int victims, bool tried_evictions) {
                          : "It waits for devices of claims that nobody uses any more.";
 }
 
+// Whether it matters for some plugin whom others have evicted: who goes first may leave a quota too
+// little for the next to go. Only of small groups, as each order is a plan of its own.
+bool MayOrderOfVictimsDecide(const AttemptRequest& request) {
+  constexpr size_t kMostMembers = 32;
+  return !request.quorum.has_parts() && request.pods.size() <= kMostMembers &&
+         absl::c_any_of(request.framework->plugins().post_filter, [](const auto& hook) {
+           return dynamic_cast<VictimRules*>(hook.plugin) != nullptr;
+         });
+}
+constexpr int kMostElsewhere = 3;
+
 // Whether some PostFilter plugin might do something for one of these pods.
 bool MayAnyHelp(const Framework& framework, PodSpan pods) {
   const PostFilterBounds bounds(framework);
@@ -70,6 +83,16 @@ bool MayAnyHelp(const Framework& framework, PodSpan pods) {
 }
 
 }  // namespace
+
+void GroupPreemption::Draft::EvictFirstElsewhere(absl::Span<const NodeRow> rows) {
+  elsewhere_.emplace();
+  elsewhere_->name = "other nodes";
+  for (NodeRow row = 0; row < cluster_.nodes().size(); ++row) {
+    const bool counts =
+        request_.placement == nullptr || absl::c_binary_search(request_.placement->rows, row);
+    if (counts && !absl::c_linear_search(rows, row)) elsewhere_->rows.push_back(row);
+  }
+}
 
 void GroupPreemption::Draft::PlaceWithoutEvictions(absl::Span<const PodPtr> order) {
   const PodInfo* rejected = nullptr;  // the last one; nothing but placements has changed since
@@ -114,7 +137,9 @@ bool GroupPreemption::Draft::PlaceByEvicting(absl::Span<const PodPtr> order, siz
     if (this->placed() + left < goal) break;
     --left;
     if (rejected != nullptr && AreEquivalent(*pod, *rejected)) continue;
-    auto outcome = pod_scheduler_.PlaceOrPlan(request_, pod, PodScheduler::AskPostFilter::kYes,
+    AttemptRequest request = request_;
+    if (elsewhere_.has_value() && !evicts_) request.placement = &*elsewhere_;
+    auto outcome = pod_scheduler_.PlaceOrPlan(request, pod, PodScheduler::AskPostFilter::kYes,
                                               trial_, StillMissing(order, i, placed));
     if (outcome.placed) {
       transaction_.Nominate(pod, "");
@@ -161,6 +186,7 @@ bool GroupPreemption::Draft::Evict(const PodPtr& preemptor, const PostFilterResu
   const NodeRow row = cluster_.nodes().FindRow(node_name);
   if (row >= 0 && pod_scheduler_.PlaceOn(request_, preemptor, row, trial_)) {
     transaction_.Nominate(preemptor, "");
+    if (!evicts_) first_row_ = row;
     evicts_ = true;
     return true;
   }
@@ -328,19 +354,82 @@ bool GroupPreemption::Draft::HoldWithout(absl::Span<Victim* const> unit) {
   return true;
 }
 
+// Of the victims that are not spared, how many may not go, by the rules of the plugins, for all
+// members that have a place: whichever of them go first. Meanwhile the victims are back and the
+// members are not placed.
+int GroupPreemption::Draft::CountForbidden() {
+  absl::flat_hash_set<const PodInfo*> members;
+  for (const Binder::Member& member : trial_.placed) members.insert(member.placement.pod.get());
+  const Places places = TakeBack(members);
+  if (places.empty()) return 0;
+  std::vector<PodPtr> going;
+  absl::flat_hash_map<const PodInfo*, Symbol> goes_for;  // where its preemptor is
+  for (const Victim& victim : victims_) {
+    if (victim.is_spared) continue;
+    transaction_.Spare(*victim.pod);
+    going.push_back(victim.pod);
+    const auto at =
+        absl::c_find_if(places, [&](const auto& place) { return place.first == victim.preemptor; });
+    goes_for[victim.pod.get()] = at != places.end() ? at->second : victim.node;
+  }
+  std::vector<const PodInfo*> preemptors;
+  for (const auto& [pod, node] : places) preemptors.push_back(pod.get());
+  CycleState state;
+  state.SetPlacement(request_.placement);
+  const NodeTable& nodes = cluster_.nodes();
+  request_.framework->filters().RunPreFilter(state, *preemptors.front(), nodes);
+  int forbidden = 0;
+  for (const Hook<PostFilterPlugin>& hook : request_.framework->plugins().post_filter) {
+    auto* const rules = dynamic_cast<VictimRules*>(hook.plugin);
+    std::unique_ptr<VictimTrial> trial;
+    if (rules == nullptr || !rules->BeginTrial(state, preemptors, trial).ok()) continue;
+    std::vector<VictimUnit> left = GroupVictims(cluster_.groups()).UnitsOf(going, Symbol());
+    const auto may_go = [&](const VictimUnit& unit) {
+      const auto known = goes_for.find(unit.pods.front().get());
+      const NodeRow row = known == goes_for.end() ? -1 : nodes.FindRow(known->second);
+      if (row >= 0) trial->PlaceOn(nodes.node(row).labels());
+      return trial->MayEvict(unit).status.ok();
+    };
+    for (auto next = absl::c_find_if(left, may_go); next != left.end();
+         next = absl::c_find_if(left, may_go)) {
+      trial->Evict(*next);
+      left.erase(next);
+    }
+    forbidden += static_cast<int>(left.size());
+  }
+  transaction_.Evict(going);
+  PlaceAt(places);
+  return forbidden;
+}
+
+// Spared are those of `unit`; the members have their places.
+bool GroupPreemption::Draft::EvictIfOthersNeedIt(absl::Span<Victim* const> unit) {
+  for (Victim* victim : unit) victim->is_spared = true;
+  if (CountForbidden() <= *forbidden_ && IsWhole()) return false;
+  for (Victim* victim : unit) victim->is_spared = false;
+  std::vector<PodPtr> pods;
+  for (const Victim* victim : unit) pods.push_back(victim->pod);
+  transaction_.Evict(pods);
+  return true;
+}
+
 bool GroupPreemption::Draft::Spare(absl::Span<Victim* const> unit) {
   const bool may = absl::c_all_of(unit, [&](const Victim* victim) { return CanStay(*victim); });
   if (!may) return false;
+  if (!forbidden_.has_value()) forbidden_ = CountForbidden();
+  if (!IsWhole()) return false;
   for (const Victim* victim : unit) transaction_.Spare(*victim->pod);
-  return HoldWithout(unit);
+  return HoldWithout(unit) && !EvictIfOthersNeedIt(unit);
 }
 
 // The same with the members anywhere: they are placed again beside the pods that are back. If they
 // are not whole then, the pods are gone again, and the members are placed nowhere.
 bool GroupPreemption::Draft::SpareByMoving(absl::Span<Victim* const> unit) {
+  if (!forbidden_.has_value()) forbidden_ = CountForbidden();
   while (!trial_.placed.empty()) transaction_.TakeBack(trial_.placed.size() - 1);
   for (const Victim* victim : unit) transaction_.Spare(*victim->pod);
   if (PlaceAnywhere()) {
+    if (EvictIfOthersNeedIt(unit)) return false;
     KeepPlaces();
     return true;
   }
@@ -381,17 +470,12 @@ void GroupPreemption::Draft::SpareVictims() {
   KeepPlaces();
   if (victims_.empty()) return;
   sharing_ = FindPodsThatShare(*request_.framework, request_.pods);
-  absl::flat_hash_set<const PodInfo*> spared;
   const auto spare = [&](auto spares) {
-    const std::vector<std::vector<Victim*>> units = UnitsByImportance();
-    for (const std::vector<Victim*>& unit : units) {
-      if (!spares(unit)) continue;
-      for (const Victim* victim : unit) spared.insert(victim->pod.get());
+    for (const std::vector<Victim*>& unit : UnitsByImportance()) {
+      const bool is_spared = spares(unit);
+      for (Victim* victim : unit) victim->is_spared = is_spared;
     }
-    victims_.erase(
-        std::remove_if(victims_.begin(), victims_.end(),
-                       [&](const Victim& victim) { return spared.contains(victim.pod.get()); }),
-        victims_.end());
+    std::erase_if(victims_, [](const Victim& victim) { return victim.is_spared; });
   };
   spare([this](const std::vector<Victim*>& unit) { return IsWhole() && Spare(unit); });
   if (IsWhole()) KeepPlaces();
@@ -454,7 +538,7 @@ bool GroupPreemption::MakeDraft(const AttemptRequest& request, DraftOrder draft_
     return draft.PlacePodSetsByEvicting(pod_sets, pod_set_order);
   }
   std::vector<PodPtr> order(request.pods.begin(), request.pods.end());
-  if (draft_order == DraftOrder::kFittingFirst) {
+  if (draft_order == DraftOrder::kFittingFirst || draft_order == DraftOrder::kElsewhereFirst) {
     draft.PlaceWithoutEvictions(order);
   } else if (draft_order == DraftOrder::kNeededFirst) {
     order = NeededFirst(order);
@@ -504,10 +588,17 @@ void GroupPreemption::PlanInOrders(const AttemptRequest& request,
   absl::Time retry_at = absl::InfiniteFuture();
   int most = 0;
   bool none_fits = false;
-  for (const DraftOrder draft_order : orders) {
+  std::vector<DraftOrder> all_orders(orders.begin(), orders.end());
+  if (pod_sets.empty() && MayOrderOfVictimsDecide(request)) {
+    all_orders.insert(all_orders.end(), kMostElsewhere, DraftOrder::kElsewhereFirst);
+  }
+  std::vector<NodeRow> tried_first;
+  for (const DraftOrder draft_order : all_orders) {
     if (!may_help) break;
     if (none_fits && draft_order != DraftOrder::kNeededFirst) continue;
+    if (draft_order == DraftOrder::kElsewhereFirst && tried_first.empty()) break;
     Draft draft(request, cluster_, pod_scheduler_);
+    if (draft_order == DraftOrder::kElsewhereFirst) draft.EvictFirstElsewhere(tried_first);
     const bool is_plan = MakeDraft(request, draft_order, pod_sets, draft);
     if (is_plan) {
       draft.SpareVictims();
@@ -522,7 +613,8 @@ void GroupPreemption::PlanInOrders(const AttemptRequest& request,
       return;
     }
     if (draft.cycles() == 0) continue;  // nothing was tried: the order is the same as before
-    gives_up = draft.gives_up();
+    if (draft.evicts()) tried_first.push_back(draft.first_row());
+    if (draft_order != DraftOrder::kElsewhereFirst) gives_up = draft.gives_up();
     retry_at = std::min(retry_at, draft.retry_at());
     if (draft.evicts()) most = std::max(most, draft.most_placed());
     // No more would go in another order, unless those that fit are in the way, or one was tried

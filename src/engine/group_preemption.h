@@ -83,7 +83,8 @@ class GroupPreemption {
   enum class DraftOrder : uint8_t {
     kFittingFirst,
     kHardestFirst,
-    kNeededFirst,  // as NeededFirst() orders them
+    kNeededFirst,     // as NeededFirst() orders them
+    kElsewhereFirst,  // as kFittingFirst, but the first pods go on another node than before
     kCheapestPodSetsFirst,
     kHardestPodSetsFirst
   };

@@ -38,6 +38,8 @@ class GroupPreemption::Draft {
     cluster_.gone_in_plan()->number = 0;
   }
 
+  // The first pods that go do so on none of these rows. Before any member is placed.
+  void EvictFirstElsewhere(absl::Span<const NodeRow> rows);
   // Places members that fit without evictions, in that order, until the group is whole.
   void PlaceWithoutEvictions(absl::Span<const PodPtr> order);
   // The others, by evictions. Returns whether the group is whole.
@@ -55,6 +57,8 @@ class GroupPreemption::Draft {
 
   // Whether some pod would be evicted, in whatever was tried.
   bool evicts() const { return evicts_; }
+  // For whose node pods were evicted first. If evicts().
+  NodeRow first_row() const { return first_row_; }
   int most_placed() const { return trial_.most_placed; }
   int placed() const { return static_cast<int>(trial_.placed.size()); }
   int cycles() const { return trial_.cycles; }
@@ -73,6 +77,7 @@ class GroupPreemption::Draft {
     PodPtr preemptor;
     Symbol plugin;
     bool violates_budget = false;  // after the victims before it
+    bool is_spared = false;
   };
 
   struct Option {
@@ -97,6 +102,10 @@ class GroupPreemption::Draft {
   bool Spare(absl::Span<Victim* const> unit);
   bool HoldWithout(absl::Span<Victim* const> unit);
   bool SpareByMoving(absl::Span<Victim* const> unit);
+  // While victims are spared: gives the unit up again, as some of those who are left may go only if
+  // it goes too. Returns whether it did.
+  bool EvictIfOthersNeedIt(absl::Span<Victim* const> unit);
+  int CountForbidden();
   bool PlaceAnywhere();
   void KeepPlaces();
   using Places = std::vector<std::pair<PodPtr, Symbol>>;
@@ -143,8 +152,11 @@ class GroupPreemption::Draft {
   // Where members are with which the group is whole without the victims that are left.
   Places kept_places_;
   absl::flat_hash_set<const PodInfo*> sharing_;  // members, while victims are spared
+  std::optional<int> forbidden_;                 // of all victims, once some might be spared
   std::optional<ShortageWatch> shortage_;        // while victims are spared by moving them
   bool evicts_ = false;
+  NodeRow first_row_ = -1;
+  std::optional<NodePlacement> elsewhere_;  // where the first pods go; absent: anywhere
   bool gives_up_ = false;
   absl::Time retry_at_ = absl::InfiniteFuture();
 };
