@@ -24,16 +24,6 @@
 namespace berth {
 namespace {
 
-constexpr int64_t kDefaultGracePeriodSeconds = 30;  // as the API server defaults it
-
-// How long a pod that is deleted stays, in seconds; 0 if it goes at once.
-int64_t GracePeriodOf(const api::Pod& own) {
-  const api::PodSpec& spec = own.spec();
-  if (spec.node_name().empty() || HasEnded(own.status())) return 0;
-  return spec.has_termination_grace_period_seconds() ? spec.termination_grace_period_seconds()
-                                                     : kDefaultGracePeriodSeconds;
-}
-
 absl::Status Gone(const Identity& pod) {
   return absl::NotFoundError(absl::StrCat("pod ", pod.key(), " is gone"));
 }
@@ -232,22 +222,18 @@ bool InMemoryCluster::DeleteGracefully(absl::string_view pod_key) {
 
 void InMemoryCluster::StartDeletion(const Object& pod,
                                     const std::function<void(api::Pod& own)>& change) {
-  int64_t grace = 0;
-  StoredPodState state;
-  auto changed = pod.packed()->With([&](api::Pod& own) {
-    grace = GracePeriodOf(own);
-    if (grace <= 0) return;
+  const StoredPodState stored = objects_->FindPod(*pod.identity())->pod;
+  const int64_t grace = stored.grace_seconds;
+  if (!stored.on_node || stored.ended || grace <= 0) {
+    Remove(Kind::kPod, pod.key());
+    return;
+  }
+  ChangePod(pod, [&](api::Pod& own) {
     SetTime(clock_.Now() + absl::Seconds(grace),
             own.mutable_metadata()->mutable_deletion_timestamp());
     own.mutable_metadata()->set_deletion_grace_period_seconds(grace);
     if (change != nullptr) change(own);
-    state = StoredPodState(own);
   });
-  if (grace <= 0) {
-    Remove(Kind::kPod, pod.key());
-  } else {
-    Put(Object(std::move(changed), pod.where()), state);
-  }
 }
 
 bool InMemoryCluster::Finish(absl::string_view pod_key) {

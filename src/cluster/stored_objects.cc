@@ -17,6 +17,8 @@
 namespace berth {
 namespace {
 
+constexpr int64_t kDefaultGracePeriodSeconds = 30;  // as the API server defaults it
+
 // How long the pod runs once it is on a node; infinite if it does not say, or says nothing that is
 // a time.
 absl::Duration RunTime(const api::Pod& pod) {
@@ -33,7 +35,10 @@ StoredPodState::StoredPodState(const api::Pod& pod)
       leaving(pod.metadata().has_deletion_timestamp()),
       ended(HasEnded(pod.status())),
       deletion_time(leaving ? ToTime(pod.metadata().deletion_timestamp()) : absl::InfiniteFuture()),
-      run_time(RunTime(pod)) {}
+      run_time(RunTime(pod)),
+      grace_seconds(pod.spec().has_termination_grace_period_seconds()
+                        ? pod.spec().termination_grace_period_seconds()
+                        : kDefaultGracePeriodSeconds) {}
 
 StoredObject* StoredObjects::FindPod(const Identity& pod) {
   StoredObject* const stored = of(Kind::kPod).Find(pod);

@@ -29,6 +29,8 @@ struct StoredPodState {
   absl::Time deletion_time = absl::InfiniteFuture();  // if it is leaving
   // Once it is on a node; from its annotation "simulation.berth/run-time".
   absl::Duration run_time = absl::InfiniteDuration();
+  // Of its spec: how long it stays on its node once it is deleted.
+  int64_t grace_seconds = 0;
 };
 
 struct StoredObject {
