@@ -10,8 +10,8 @@ namespace berth {
 namespace {
 
 bool GoesFirst(const ClaimUser& a, const ClaimUser& b) {
-  return std::forward_as_tuple(a.use, a.created, a.who->uid()) <
-         std::forward_as_tuple(b.use, b.created, b.who->uid());
+  return std::forward_as_tuple(a.use, a.created, a.pod->uid()) <
+         std::forward_as_tuple(b.use, b.created, b.pod->uid());
 }
 
 bool Waits(const ClaimUser& user) { return user.use == ClaimUser::Use::kWaits; }
@@ -35,7 +35,7 @@ void ClaimCharges::Leave(const std::string& claim, UidRef pod, ClaimUser::Use us
   if (found == claims_.end()) return;
   Users& users = found->second;
   const auto user = absl::c_find_if(
-      users, [&](const ClaimUser& one) { return one.use == use && pod.Means(*one.who); });
+      users, [&](const ClaimUser& one) { return one.use == use && pod.Means(*one.pod); });
   if (user == users.end()) return;
   Move(users, -1);
   users.erase(user);

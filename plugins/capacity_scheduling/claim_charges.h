@@ -27,7 +27,7 @@ struct ClaimCharge {
 // A pod that uses a claim, or is to.
 struct ClaimUser {
   enum class Use : uint8_t { kRuns, kNominated, kWaits };
-  IdentityPtr who;
+  IdentityPtr pod;
   Use use = Use::kRuns;
   absl::Time created;
   QuotaId quota = QuotaTree::kCluster;

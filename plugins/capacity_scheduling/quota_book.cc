@@ -276,7 +276,7 @@ QuotaBook::Sums QuotaBook::Promised() const {
     for (const ClaimCharge& charge : promise.claims) {
       const ClaimUser* const first =
           claims_.FirstUser(charge.claim, [](const ClaimUser&) { return true; });
-      if (first->use == ClaimUser::Use::kNominated && first->who->uid() == pod.uid()) {
+      if (first->use == ClaimUser::Use::kNominated && first->pod->uid() == pod.uid()) {
         add(first->quota, first->amounts);
       }
     }

@@ -73,7 +73,7 @@ struct VictimRank {
 // What a pod that runs was charged when it came: that is released when it goes, whatever it or its
 // node says by then.
 struct QuotaCharge {
-  IdentityPtr who;
+  IdentityPtr pod;
   Symbol node;
   QuotaId quota = QuotaTree::kCluster;
   LineAmounts amounts;              // without claims
@@ -135,7 +135,7 @@ class QuotaBook {
   // Whether another pod runs, or is nominated, that uses the claim.
   bool IsUsedBeside(const PodInfo& pod, absl::string_view claim) const {
     return claims_.FirstUser(claim, [&](const ClaimUser& user) {
-      return user.who->uid() != pod.uid();
+      return user.pod->uid() != pod.uid();
     }) != nullptr;
   }
   // What pods ask for on a node that no line is limited to, each claim once.

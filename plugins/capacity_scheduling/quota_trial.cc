@@ -74,7 +74,7 @@ bool QuotaTrial::AsksFor(const std::string& claim) {
 
 const ClaimUser* QuotaTrial::StayingUser(absl::string_view claim) const {
   return book_.claims().FirstUser(claim, [this](const ClaimUser& user) {
-    return !user.leaving && !uids_gone_.contains(user.who->uid());
+    return !user.leaving && !uids_gone_.contains(user.pod->uid());
   });
 }
 
@@ -373,7 +373,7 @@ std::vector<VictimUnit> QuotaTrial::Units() const {
     std::vector<std::pair<VictimRank, RunningPod>> pods;
     for (const auto& [key, charge] : book_.ChargesOf(quota)) {
       if (charge->leaving) continue;
-      std::shared_ptr<const PodInfo> pod = FindOn(handle_.nodes(), charge->node, *charge->who);
+      std::shared_ptr<const PodInfo> pod = FindOn(handle_.nodes(), charge->node, *charge->pod);
       if (pod != nullptr) pods.push_back({{key, now}, {std::move(pod), charge->node}});
     }
     absl::c_sort(pods, [](const auto& a, const auto& b) { return a.first < b.first; });

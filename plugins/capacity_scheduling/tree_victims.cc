@@ -130,13 +130,13 @@ int64_t TreeVictims::MostRequested(ResourceId resource) {
 }
 
 std::shared_ptr<const PodInfo> TreeVictims::PodOf(const QuotaCharge& charge) const {
-  return FindOn(handle_.nodes(), charge.node, *charge.who);
+  return FindOn(handle_.nodes(), charge.node, *charge.pod);
 }
 
 int TreeVictims::UnitOf(const QuotaCharge& charge) {
   const auto known = unit_of_.find(&charge);
   if (known != unit_of_.end()) return known->second;
-  const std::optional<std::string> group = handle_.groups().GroupOfPod(charge.who->uid());
+  const std::optional<std::string> group = handle_.groups().GroupOfPod(charge.pod->uid());
   if (group.has_value()) {
     AddGang(charge, *group);
   } else if (std::shared_ptr<const PodInfo> pod = PodOf(charge)) {

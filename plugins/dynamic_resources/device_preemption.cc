@@ -25,22 +25,23 @@ DevicePreemption::DevicePreemption(Handle& handle, const ClusterDevices& devices
       reader_(reader),
       is_enabled_(is_enabled),
       gone_in_plan_(handle.Shared<GoneInPlan>()),
-      refused_amid_writes_(is_enabled ? std::make_shared<RefusedAmidWrites>() : nullptr) {}
+      preemptors_awaiting_writes_(is_enabled ? std::make_shared<PreemptorsAwaitingWrites>()
+                                             : nullptr) {}
 
 // Members of a gang are also filtered in its plan, which is part of the attempt.
 void DevicePreemption::Begin(const CycleState& state, const PodInfo& pod) {
   if (!is_enabled_ || state.for_explanation() || gone_in_plan_->number != 0) return;
   if (devices_.any_in_flight()) {
-    refused_amid_writes_->Forget(pod);
+    preemptors_awaiting_writes_->Forget(pod);
   } else {
-    refused_amid_writes_->ForgetAll();
+    preemptors_awaiting_writes_->ForgetAll();
   }
 }
 
 void DevicePreemption::Release(const CycleState& state, const PodInfo& preemptor,
                                const PodInfo& pod, ClaimsState& data) const {
   const bool is_written = UpdateReleased(data, pod, devices_, handle_);
-  if (!is_written && !state.for_explanation()) refused_amid_writes_->Note(preemptor);
+  if (!is_written && !state.for_explanation()) preemptors_awaiting_writes_->Note(preemptor);
 }
 
 void DevicePreemption::RemoveGoneInPlan(const CycleState& state, const PodInfo& preemptor,

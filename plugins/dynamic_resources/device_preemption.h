@@ -19,7 +19,7 @@
 #include "plugins/dynamic_resources/claim_reader.h"
 #include "plugins/dynamic_resources/claims_state.h"
 #include "plugins/dynamic_resources/cluster_devices.h"
-#include "plugins/dynamic_resources/refused_amid_writes.h"
+#include "plugins/dynamic_resources/preemptors_awaiting_writes.h"
 #include "plugins/dynamic_resources/returned_devices.h"
 
 namespace berth {
@@ -55,12 +55,12 @@ class DevicePreemption {
 
   // --- While claims are written ---
 
-  bool WasRefusedAmidWrites(const PodInfo& pod) const {
-    return is_enabled_ && refused_amid_writes_->Has(pod);
+  bool WasPreemptorsAwaitingWrites(const PodInfo& pod) const {
+    return is_enabled_ && preemptors_awaiting_writes_->Has(pod);
   }
   // Pods that could not evict others yet, for a profile's events. Null unless enabled.
-  std::shared_ptr<const RefusedAmidWrites> refused_amid_writes() const {
-    return refused_amid_writes_;
+  std::shared_ptr<const PreemptorsAwaitingWrites> preemptors_awaiting_writes() const {
+    return preemptors_awaiting_writes_;
   }
 
  private:
@@ -76,7 +76,7 @@ class DevicePreemption {
   const ClaimReader& reader_;
   const bool is_enabled_;
   const std::shared_ptr<const GoneInPlan> gone_in_plan_;
-  const std::shared_ptr<RefusedAmidWrites> refused_amid_writes_;
+  const std::shared_ptr<PreemptorsAwaitingWrites> preemptors_awaiting_writes_;
   absl::flat_hash_map<std::string, absl::Time> waits_since_;  // by uid
   mutable uint64_t plan_ = 0;                                 // of which this was found:
   mutable std::vector<ReturnedClaim> returned_;

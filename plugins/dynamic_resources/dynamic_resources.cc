@@ -449,7 +449,7 @@ Status DynamicResources::PollPreBind(CycleState& state, const PodInfo&, absl::st
 
 std::vector<ClusterEventWithHint> DynamicResources::EventsToRegister() const {
   return ClaimEvents(handle_.objects(), devices_->inventory().features(), nominated_,
-                     preemption_.refused_amid_writes());
+                     preemption_.preemptors_awaiting_writes());
 }
 
 Status DynamicResources::SignPod(const PodInfo& pod, PodSignature& signature) const {

@@ -109,7 +109,7 @@ class DynamicResources final : public Plugin,
   bool MayHelp(const PodInfo& pod) override;
   // Whoever rejected it: claims of those that it could evict are still being written.
   bool WaitsForEvents(const PodInfo& pod) const override {
-    return preemption_.WasRefusedAmidWrites(pod);
+    return preemption_.WasPreemptorsAwaitingWrites(pod);
   }
   // For each prioritised list the more, the earlier in the list what the node can give is. Among
   // nodes that give the same, by deviceScoring.

@@ -13,7 +13,7 @@ namespace berth {
 
 enum class SelectorFault {
   kRefused,  // by an API server
-  kInVain,   // is taken, and selects no node, or is an error for who asks
+  kInVain,   // an API server takes it; it selects no node, or fails the pod that is scheduled
 };
 
 // Calls `tell` for each fault of the requirements of the terms, at `path`, with the field: "values"

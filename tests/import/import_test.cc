@@ -358,12 +358,11 @@ partitions:
 )");
   ASSERT_TRUE(result.problems.ok()) << result.problems.ToString();
   const ReadBack back = Validate(result.yaml);
-  EXPECT_EQ(Find(back, "root.p").fence, QuotaFence::kIn);
-  EXPECT_EQ(Find(back, "root.p.a").fence, QuotaFence::kIn);
-  EXPECT_EQ(Find(back, "root.p.b").fence, QuotaFence::kOut);
-  EXPECT_EQ(Find(back, "root.p.c").fence, QuotaFence::kNone);
-  EXPECT_EQ(Find(back, "root.f").fence, QuotaFence::kOut);
-  EXPECT_EQ(Find(back, "root.f.d").fence, QuotaFence::kNone) << "only disabled is handed down";
+  const std::pair<const char*, QuotaFence> fences[] = {
+      {"root.p", QuotaFence::kIn},    {"root.p.a", QuotaFence::kIn},
+      {"root.p.b", QuotaFence::kOut}, {"root.p.c", QuotaFence::kNone},
+      {"root.f", QuotaFence::kOut},   {"root.f.d", QuotaFence::kNone}};
+  for (const auto& [name, fence] : fences) EXPECT_EQ(Find(back, name).fence, fence) << name;
   EXPECT_THAT(result.yaml, HasSubstr("preemption.policy disabled above: its pods are nobody's"));
 }
 

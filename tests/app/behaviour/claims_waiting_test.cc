@@ -26,6 +26,14 @@ Outcome RunByDefault(absl::string_view command, const std::string& cluster) {
                                WriteTemporary("by_default.yaml", absl::StrCat(kNodes, cluster))));
 }
 
+// The path of a configuration that turns gates on or off.
+std::string ConfigurationWithGates(absl::string_view file, absl::string_view gates) {
+  return WriteTemporary(file, absl::StrCat("apiVersion: kubescheduler.config.k8s.io/v1\n",
+                                           "kind: KubeSchedulerConfiguration\nprofiles:\n",
+                                           "- pluginConfig:\n  - name: DynamicResources\n",
+                                           "    args: {featureGates: {", gates, "}}\n"));
+}
+
 TEST(GatesThatAreOff, AreNamedOnceALoad) {
   const std::string two_tainted =
       absl::StrCat(ClassOf("d"), SliceOf("d", Gpus(1, ", taints: [{key: a, effect: NoSchedule}]")),
@@ -79,14 +87,8 @@ TEST(GatesThatAreOff, AreNamedOnceALoad) {
 }
 
 TEST(GatesThatAreOff, AreNamedWhereTheConfigurationTurnsThemOff) {
-  const std::string config = WriteTemporary("turned_off.yaml", R"(
-apiVersion: kubescheduler.config.k8s.io/v1
-kind: KubeSchedulerConfiguration
-profiles:
-- pluginConfig:
-  - name: DynamicResources
-    args: {featureGates: {DRAAdminAccess: false, DRAPrioritizedList: false}}
-)");
+  const std::string config =
+      ConfigurationWithGates("turned_off.yaml", "DRAAdminAccess: false, DRAPrioritizedList: false");
   const std::string cluster = WriteTemporary(
       "turned_off_cluster.yaml",
       absl::StrCat(
@@ -258,14 +260,8 @@ TEST(ExplainClaims, AClaimOfAnotherPodIsToldAlike) {
 }
 
 TEST(ExplainClaims, WhatAPodInPreBindWaitsFor) {
-  const std::string config = WriteTemporary("conditions.yaml", R"(
-apiVersion: kubescheduler.config.k8s.io/v1
-kind: KubeSchedulerConfiguration
-profiles:
-- pluginConfig:
-  - name: DynamicResources
-    args: {featureGates: {DRADeviceBindingConditions: true}}
-)");
+  const std::string config =
+      ConfigurationWithGates("conditions.yaml", "DRADeviceBindingConditions: true");
   const std::string cluster = WriteTemporary(
       "waits.yaml",
       absl::StrCat(kNodes, ClassOf("d"),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pods for which nobody could be evicted yet, since claims were still being written.
-#ifndef BERTH_PLUGINS_DYNAMIC_RESOURCES_REFUSED_AMID_WRITES_H_
-#define BERTH_PLUGINS_DYNAMIC_RESOURCES_REFUSED_AMID_WRITES_H_
+#ifndef BERTH_PLUGINS_DYNAMIC_RESOURCES_PREEMPTORS_AWAITING_WRITES_H_
+#define BERTH_PLUGINS_DYNAMIC_RESOURCES_PREEMPTORS_AWAITING_WRITES_H_
 
 #include <memory>
 
@@ -15,7 +15,7 @@ namespace berth {
 // A pod on its way to its node gives no device back when it is evicted in a dry run: what its
 // claims get is promised, and not written. A preemptor that meets such a pod is noted, by its spec,
 // until it is tried again: the write wakes it. Any thread.
-class RefusedAmidWrites {
+class PreemptorsAwaitingWrites {
  public:
   void Note(const PodInfo& preemptor) {
     const MutexLock lock(mutex_);
@@ -42,4 +42,4 @@ class RefusedAmidWrites {
 
 }  // namespace berth
 
-#endif  // BERTH_PLUGINS_DYNAMIC_RESOURCES_REFUSED_AMID_WRITES_H_
+#endif  // BERTH_PLUGINS_DYNAMIC_RESOURCES_PREEMPTORS_AWAITING_WRITES_H_
