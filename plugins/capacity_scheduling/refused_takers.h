@@ -25,9 +25,9 @@
 namespace berth {
 
 // What a pod may take back also changes where no event requeues it. Others come to have more than
-// they are guaranteed when a pod of theirs is assigned. By fair shares, these depend on what
-// waiting pods of all quotas ask for, and what was promised to a nominated pod can be taken back
-// once it runs. So as long as pods are refused this looks at the figures, at most once in kPause
+// they are guaranteed when a pod of theirs is assigned, or nominated. By fair shares, these depend
+// on what waiting pods of all quotas ask for, and what was promised to a nominated pod can be taken
+// back once it runs. So as long as pods are refused this looks at the figures, at most once in kPause
 // and only after such a change, and activates pods that may take more than when they were refused:
 // of each quota no more than it may take. Where usage counts with a half-life, shares change with
 // time alone: then it also looks when that lets a pod in. In a tree, for pods within what their
@@ -62,10 +62,13 @@ class RefusedTakers {
   // and, with FairShare, beyond their shares.
   struct Takeable {
     __int128 beyond_guarantees = 0, beyond_shares = 0;
+    // Beyond guarantees, with what nominated pods are promised: they give way before they run.
+    __int128 with_places = 0;
 
-    bool empty() const { return beyond_guarantees == 0 && beyond_shares == 0; }
+    bool empty() const { return beyond_guarantees == 0 && beyond_shares == 0 && with_places == 0; }
     bool IsMoreThan(const Takeable& other) const {
-      return beyond_guarantees > other.beyond_guarantees || beyond_shares > other.beyond_shares;
+      return beyond_guarantees > other.beyond_guarantees || beyond_shares > other.beyond_shares ||
+             with_places > other.with_places;
     }
   };
   struct Refused {
@@ -95,7 +98,7 @@ class RefusedTakers {
     Takeable TakeableFor(QuotaId quota, const Requests& requests, const LineAmounts& and_more = {});
 
    private:
-    enum class Bound : uint8_t { kGuarantee, kShare };
+    enum class Bound : uint8_t { kGuarantee, kGuaranteeWithPlaces, kShare };
     __int128 BoundOf(QuotaId quota, int line, Bound bound);
     // What is left of it for pods of the quota itself.
     __int128 OwnBound(QuotaId quota, int line, Bound bound);
@@ -109,8 +112,8 @@ class RefusedTakers {
     const QuotaTree& tree_;
     QuotaShares shares_;
     absl::flat_hash_map<std::tuple<QuotaId, int, Bound>, __int128> beyond_below_;
-    // At and below the quota, by line: of pods that leave or are nominated.
-    absl::flat_hash_map<std::pair<QuotaId, int>, __int128> not_running_;
+    // At and below the quota, by line: of pods that leave, and of those and nominated ones.
+    absl::flat_hash_map<std::pair<QuotaId, int>, __int128> leaving_, not_running_;
   };
 
   // Figures::TakeableFor() as of now.
