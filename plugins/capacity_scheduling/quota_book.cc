@@ -212,7 +212,6 @@ void QuotaBook::FollowNominations() {
   nominator_version_ = nominator.version();
   ++version_;
   if (!changes.has_value()) return FollowAllNominations();
-  std::vector<IdentityPtr> were_promised;
   for (const Symbol node : *changes) {
     const auto here = promised_on_.find(node);
     if (here == promised_on_.end()) continue;
@@ -222,16 +221,11 @@ void QuotaBook::FollowNominations() {
       MovePromise(promise, -1);
       promised_.Erase(*pod);
     }
-    were_promised.insert(were_promised.end(), here->second.begin(), here->second.end());
     promised_on_.erase(here);
   }
   for (const Symbol node : *changes) {
     if (promised_on_.contains(node)) continue;  // a node once for each change
     for (const auto& pod : nominator.NominatedPods(node)) Promise(pod, node);
-  }
-  if (gone_in_plan_->number != 0) return;  // what a plan takes back is as it was
-  for (const IdentityPtr& pod : were_promised) {
-    if (!promised_.Contains(*pod)) nominated_since_.Erase(*pod);
   }
 }
 
@@ -249,12 +243,6 @@ void QuotaBook::FollowAllNominations() {
   for (const Symbol node : nodes) {
     for (const auto& pod : nominator.NominatedPods(node)) Promise(pod, node);
   }
-  IdentityMap<NominatedSince, ByUid> since;
-  ForEachPromise([&](const QuotaPromise& promise) {
-    const IdentityPtr& pod = promise.charge.pod;
-    *since.FindOrAdd(pod).first = *nominated_since_.Find(*pod);
-  });
-  nominated_since_ = std::move(since);
 }
 
 void QuotaBook::Promise(const std::shared_ptr<const PodInfo>& nominated, Symbol node_name) {
@@ -269,8 +257,6 @@ void QuotaBook::Promise(const std::shared_ptr<const PodInfo>& nominated, Symbol 
   }
   const auto [promise, is_new] = promised_.FindOrAdd(pod.identity());
   if (!is_new) return;
-  NominatedSince& since = *nominated_since_.FindOrAdd(pod.identity()).first;
-  if (since.order == 0 || since.node != node_name) since = {node_name, next_order_++};
   Amount amount = AmountOf(pod, *quota, &LabelsOf(nodes.node(row)));
   promise->pod = nominated;
   promise->charge = {.pod = pod.identity(),
@@ -280,7 +266,7 @@ void QuotaBook::Promise(const std::shared_ptr<const PodInfo>& nominated, Symbol 
                      .claims = std::move(amount.claims),
                      .key = {.priority = pod.priority()},
                      .preemptible = IsPreemptible(pod)};
-  promise->order = since.order;
+  promise->order = handle_.nominator().OrderOf(pod);
   ++promised_of_[*quota];
   promised_on_[node_name].push_back(pod.identity());
   MovePromise(*promise, 1);

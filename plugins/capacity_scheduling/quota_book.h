@@ -87,7 +87,7 @@ struct QuotaCharge {
 struct QuotaPromise {
   std::shared_ptr<const PodInfo> pod;
   QuotaCharge charge;
-  uint64_t order = 0;  // later nominations are higher
+  uint64_t order = 0;  // Nominator::OrderOf()
 };
 
 // Follows quotas, pods, nominations and nodes. As long as no quota is marked for a tree there is
@@ -301,13 +301,6 @@ class QuotaBook {
   IdentityMap<Amount, ByUid> wanted_;
   IdentityMap<QuotaPromise, ByUid> promised_;
   std::vector<int> promised_of_;  // how many, by quota
-  // Since when pods are nominated to their nodes, by QuotaPromise::order.
-  struct NominatedSince {
-    Symbol node;
-    uint64_t order = 0;
-  };
-  IdentityMap<NominatedSince, ByUid> nominated_since_;
-  uint64_t next_order_ = 1;
   absl::flat_hash_map<Symbol, std::vector<IdentityPtr>> promised_on_;  // by node
   std::optional<uint64_t> nominator_version_;
   std::optional<uint64_t> nodes_version_, slices_version_;

@@ -106,9 +106,9 @@ class Planner {
       VictimUnit place = std::move(taken_[i]);
       taken_.erase(taken_.begin() + static_cast<std::ptrdiff_t>(i));
       query_.trial.Spare(place);
-      const bool is_needless =
-          LeavesGangWhole(place.group) && SumsHold(node, gone) && query_.trial.HasRoom().ok() &&
-          Filter(node, gone).ok() && (gone.all().empty() || gone.IsAllowedInSomeOrder());
+      const bool is_needless = LeavesGangWhole(place.group) && SumsHold(node, gone) &&
+                               query_.trial.HasRoom().ok() && Filter(node, gone).ok() &&
+                               (gone.all().empty() || gone.IsAllowedInSomeOrder());
       if (is_needless) continue;
       query_.trial.Evict(place);
       taken_.insert(taken_.begin() + static_cast<std::ptrdiff_t>(i), std::move(place));
@@ -121,8 +121,8 @@ class Planner {
     if (gang == nullptr) return true;
     int nominated = 0;
     for (const GroupMember& member : gang->members()) {
-      const bool is_nominated = member.node_name.empty() &&
-                                !query_.handle.nominator().NominatedNode(*member.pod).empty();
+      const bool is_nominated =
+          member.node_name.empty() && !query_.handle.nominator().NominatedNode(*member.pod).empty();
       nominated += is_nominated ? 1 : 0;
     }
     for (const VictimUnit& place : taken_) {
@@ -148,7 +148,7 @@ class Planner {
       // Where the pod itself is nominated, or takes another's place, sums count that.
       const bool is_counted = row != own_row_ && !planner_.rows_of_places_.contains(row);
       const bool found = is_counted && (kept_ != nullptr ? kept_->FindSums(summer_, row, sums)
-                                                              : summer_.FindSums(row, sums));
+                                                         : summer_.FindSums(row, sums));
       if (found) return sums;
       return {.is_short = !planner_.DeficitOf(row).met(), .is_possible = true, .pods = 1};
     }
@@ -169,8 +169,8 @@ class Planner {
 
   bool IsOpen(NodeRow row) const { return needs_victims_[row] && !IsHopeless(row); }
 
-  // Whether the pod only has to wait for pods that leave already, and to take places. Looks for no victims: most of
-  // many pods that wait for the same victims come to this.
+  // Whether the pod only has to wait for pods that leave already, and to take places. Looks for no
+  // victims: most of many pods that wait for the same victims come to this.
   bool OnlyWaits(PostFilterResult& result) {
     // Lines of some nodes say no more where quotas are full without them.
     if (query_.book.kinds_of_nodes() == 1 && !query_.trial.HasRoom().ok()) return false;
