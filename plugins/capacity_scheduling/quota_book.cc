@@ -123,6 +123,7 @@ void QuotaBook::Rebuild(std::vector<QuotaSpec> specs) {
   last_ = nullptr;
   promised_ = {};
   promised_of_.assign(tree_.size(), 0);
+  promised_amounts_.clear();
   promised_on_.clear();
   wanted_ = {};
   by_quota_.assign(tree_.size(), {});
@@ -274,6 +275,11 @@ void QuotaBook::Promise(const std::shared_ptr<const PodInfo>& nominated, Symbol 
 
 void QuotaBook::MovePromise(const QuotaPromise& promise, int sign) {
   const QuotaCharge& charge = promise.charge;
+  for (const auto& [line, amount] : charge.amounts) {
+    for (QuotaId quota = charge.quota; quota != -1; quota = tree_.parent(quota)) {
+      promised_amounts_[{quota, line}] += __int128{sign} * amount;
+    }
+  }
   if (sign > 0) {
     tree_.Charge(charge.quota, charge.amounts);
     JoinClaims(*promise.pod, charge.quota, charge.claims, ClaimUser::Use::kNominated);
@@ -281,6 +287,14 @@ void QuotaBook::MovePromise(const QuotaPromise& promise, int sign) {
     tree_.Release(charge.quota, charge.amounts);
     LeaveClaims(*charge.pod, charge.claims, ClaimUser::Use::kNominated);
   }
+}
+
+QuotaTree::Shortage QuotaBook::WithNominated(QuotaTree::Shortage shortage) const {
+  const auto promised = promised_amounts_.find({shortage.quota, shortage.line});
+  if (promised != promised_amounts_.end()) {
+    shortage.nominated = std::min(promised->second, shortage.used);
+  }
+  return shortage;
 }
 
 QuotaBook::Sums QuotaBook::Promised() const {
@@ -441,7 +455,7 @@ std::optional<QuotaTree::Shortage> QuotaBook::BeyondMin(const PodInfo& pod, Quot
   return std::nullopt;
 }
 
-std::string QuotaBook::ToString(const QuotaTree::Shortage& beyond_min) const {
+std::string QuotaBook::BeyondMinToString(const QuotaTree::Shortage& beyond_min) const {
   const QuotaLine& line = tree_.lines()[beyond_min.line];
   const auto text = [&](__int128 amount) {
     return line.QuantityOf(static_cast<int64_t>(amount)).ToString();

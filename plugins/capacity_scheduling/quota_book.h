@@ -175,7 +175,7 @@ class QuotaBook {
   // such a one starts only within it.
   std::optional<QuotaTree::Shortage> BeyondMin(const PodInfo& pod, QuotaId quota,
                                                const LineAmounts& charge) const;
-  std::string ToString(const QuotaTree::Shortage& beyond_min) const;
+  std::string BeyondMinToString(const QuotaTree::Shortage& beyond_min) const;
 
   void OnAssigned(const PodInfo& pod, const NodeInfo& node);
   void OnUnassigned(const PodInfo& pod);
@@ -211,6 +211,11 @@ class QuotaBook {
     if (const QuotaCharge* const charge = FindCharge(pod)) return charge;
     const QuotaPromise* const promise = FindPromise(pod);
     return promise == nullptr ? nullptr : &promise->charge;
+  }
+  // The shortage, with what nominated pods are promised of what is used.
+  QuotaTree::Shortage WithNominated(QuotaTree::Shortage shortage) const;
+  std::string ToString(const QuotaTree::Shortage& shortage) const {
+    return tree_.ToString(WithNominated(shortage));
   }
   // Calls visit(promise) for each, in no order.
   template <class Visit>
@@ -301,6 +306,8 @@ class QuotaBook {
   IdentityMap<Amount, ByUid> wanted_;
   IdentityMap<QuotaPromise, ByUid> promised_;
   std::vector<int> promised_of_;  // how many, by quota
+  // What they are promised without claims, at and below a quota, by line.
+  absl::flat_hash_map<std::pair<QuotaId, int>, __int128> promised_amounts_;
   absl::flat_hash_map<Symbol, std::vector<IdentityPtr>> promised_on_;  // by node
   std::optional<uint64_t> nominator_version_;
   std::optional<uint64_t> nodes_version_, slices_version_;

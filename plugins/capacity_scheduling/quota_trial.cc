@@ -282,10 +282,10 @@ Status QuotaTrial::WhyNobodyGives(const QuotaTaker& taker) const {
 
 Status QuotaTrial::HasRoom() const {
   if (const auto shortage = book_.tree().FindShortage(taker_.quota, request_, possible_)) {
-    return Status::Unschedulable(book_.tree().ToString(*shortage));
+    return Status::Unschedulable(book_.ToString(*shortage));
   }
   if (const auto beyond = book_.BeyondMin(first_, taker_.quota, request_)) {
-    return Status::Unschedulable(book_.ToString(*beyond));
+    return Status::Unschedulable(book_.BeyondMinToString(*beyond));
   }
   return Status::Success();
 }

@@ -21,7 +21,12 @@ void RefusedTakers::Add(const PodInfo& pod, QuotaId quota, Requests requests, bo
              .tree_version = book_.tree_version(),
              .requests = std::move(requests)};
   const bool by_time = by_share && book_.tree().has_history();
-  if (may_reclaim || by_time) refused.takeable = TakeableNow(quota, refused.requests);
+  if (handle_.groups().GroupOfPod(pod.uid()).has_value()) {
+    refused.is_known = false;
+    LookAfterAttempt();
+  } else if (may_reclaim || by_time) {
+    refused.takeable = TakeableNow(quota, refused.requests);
+  }
   if (by_time) LookAt(absl::InfinitePast());
 }
 
@@ -41,6 +46,19 @@ RefusedTakers::Takeable RefusedTakers::TakeableNow(QuotaId quota, const Requests
     figures_version_ = may_keep ? std::optional<uint64_t>(book_.version()) : std::nullopt;
   }
   return figures_->TakeableFor(quota, requests);
+}
+
+void RefusedTakers::LookAfterAttempt() {
+  if (after_attempt_ != TimerId::kNone) return;
+  after_attempt_ = handle_.RunAt(plugin_, handle_.clock().Now(), [this] {
+    after_attempt_ = TimerId::kNone;
+    book_.RefreshNominations();
+    for (Refused* const refused : InOrder()) {
+      if (refused->is_known || refused->tree_version != book_.tree_version()) continue;
+      refused->takeable = TakeableNow(refused->quota, refused->requests);
+      refused->is_known = true;
+    }
+  });
 }
 
 void RefusedTakers::LookAt(absl::Time time) {

@@ -64,11 +64,12 @@ Status TreeAdmission::PreFilter(CycleState& state, const PodInfo& pod, const Nod
   if (tree.FindShortage(*quota, charge, possible).has_value()) LeaveOutLater(pod, without_later);
   if (const auto shortage = tree.FindShortage(*quota, charge, possible)) {
     // Who borrows changes often: conditions of pods do not follow that.
-    return Status::Unschedulable(state.for_explanation() ? DescribeInFull(tree, *shortage)
-                                                         : tree.ToString(*shortage));
+    return Status::Unschedulable(state.for_explanation()
+                                     ? DescribeInFull(tree, book_.WithNominated(*shortage))
+                                     : book_.ToString(*shortage));
   }
   if (const auto beyond = book_.BeyondMin(pod, *quota, charge)) {
-    return Status::Unschedulable(book_.ToString(*beyond));
+    return Status::Unschedulable(book_.BeyondMinToString(*beyond));
   }
   std::vector<NodeRow> without_room;
   Status narrowed = NarrowByLines(pod, *quota, nodes, result, without_room);
@@ -141,14 +142,13 @@ TreeAdmission::NodesByLines TreeAdmission::SplitByLines(const PodInfo& pod, Quot
 // on otherwise are `without_room`.
 Status TreeAdmission::NarrowByLines(const PodInfo& pod, QuotaId quota, const NodeTable& nodes,
                                     PreFilterResult& result, std::vector<NodeRow>& without_room) {
-  const QuotaTree& tree = book_.tree();
   NodesByLines split = SplitByLines(pod, quota, nodes);
   if (split.short_lines.empty()) return Status::Success();
   without_room = std::move(split.without_room);
   if (split.with_room.empty()) {
     return Status::Unschedulable(
         absl::StrJoin(split.short_lines, "; ",
-                      [&](std::string* to, const auto& of) { to->append(tree.ToString(of)); }));
+                      [&](std::string* to, const auto& of) { to->append(book_.ToString(of)); }));
   }
   result.node_names.emplace();
   for (const NodeRow row : split.with_room) result.node_names->insert(nodes.node(row).name());
@@ -209,12 +209,28 @@ Status TreeAdmission::Plan(CycleState& state, const PodInfo& pod, const NodeStat
   const absl::Cleanup end = [this] { trial_ = nullptr; };
   const std::vector<VictimUnit> places = trial.PlacesToTake();
   if (!places.empty()) {
-    Status planned = PlanTaking(places, state, pod, statuses, trial, result);
-    const bool waits = !result.nominated_node.has_value();
-    if (planned.ok() || waits) return planned;
-    result = PostFilterResult();
+    PostFilterResult by_places;
+    Status planned = PlanTaking(places, state, pod, statuses, trial, by_places);
+    const bool waits = !by_places.nominated_node.has_value();
+    // A group that plans as a whole does not wait for room that is being freed.
+    const bool counts_on_leaving = planned.ok() && state.Find(kPlacedTogether) != nullptr &&
+                                   AnyLeavesFrom(*by_places.nominated_node);
+    if (counts_on_leaving && PlanTaking({}, state, pod, statuses, trial, result).ok()) {
+      return Status::Success();
+    }
+    if (planned.ok() || waits) {
+      result = std::move(by_places);
+      return planned;
+    }
   }
   return PlanTaking({}, state, pod, statuses, trial, result);
+}
+
+bool TreeAdmission::AnyLeavesFrom(absl::string_view node_name) const {
+  const NodeRow row = handle_.nodes().FindRow(node_name);
+  return row >= 0 && absl::c_any_of(handle_.nodes().node(row).pods(), [](const auto& pod) {
+           return pod->deletion_time().has_value();
+         });
 }
 
 Status TreeAdmission::PlanTaking(absl::Span<const VictimUnit> places, CycleState& state,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "berth/columns/node_table.h"
 #include "berth/extensions/nomination_rules.h"
@@ -103,6 +104,7 @@ class TreeAdmission final : public NominationRules {
                        PreFilterResult& result, std::vector<NodeRow>& without_room);
   Status Plan(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
               QuotaTrial& trial, PostFilterResult& result);
+  bool AnyLeavesFrom(absl::string_view node_name) const;
   void LeaveOutLater(const PodInfo& pod, std::list<QuotaBook::WithoutNomination>& without);
   Status PlanTaking(absl::Span<const VictimUnit> places, CycleState& state, const PodInfo& pod,
                     const NodeStatuses& statuses, QuotaTrial& trial, PostFilterResult& result);
