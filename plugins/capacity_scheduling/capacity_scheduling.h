@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "berth/api/identity_map.h"
 #include "berth/api/symbol.h"
+#include "berth/extensions/nomination_rules.h"
 #include "berth/extensions/observer.h"
 #include "berth/extensions/post_filter_events.h"
 #include "berth/extensions/queue_order.h"
@@ -51,6 +52,7 @@ class CapacityScheduling final : public Plugin,
                                  public EnqueueExtensions,
                                  public PostFilterEvents,
                                  public VictimRules,
+                                 public NominationRules,
                                  public WaitingExplainer,
                                  public QueueOrder,
                                  public SyncObserver,
@@ -132,6 +134,12 @@ class CapacityScheduling final : public Plugin,
   Status BeginTrial(const CycleState& state, absl::Span<const PodInfo* const> preemptors,
                     std::unique_ptr<VictimTrial>& trial) override {
     return tree_.BeginTrial(state, preemptors, trial);
+  }
+
+  // In a tree: see TreeAdmission.
+  std::optional<bool> NominationCountsFor(const PodInfo& nominated,
+                                          const PodInfo& pod) const override {
+    return tree_.NominationCountsFor(nominated, pod);
   }
 
   // In a tree: `order` and `queueing`. Without one all entries wait in one line.

@@ -19,17 +19,10 @@ namespace berth {
 // Amounts above 0. What leaves the node already counts as gone.
 class Deficit {
  public:
-  // `nominated` are to run on the node as well; those of lower priority do not count. Devices stand
-  // for `of_devices` where the node lists none: sums do not say what it lacks of these.
-  Deficit(const NodeInfo& node, const PodInfo& pod,
-          absl::Span<const std::shared_ptr<const PodInfo>> nominated,
+  // `others` are nominated, and are to run on the node as well. Devices stand for `of_devices`
+  // where the node lists none: sums do not say what it lacks of these.
+  Deficit(const NodeInfo& node, const PodInfo& pod, absl::Span<const PodInfo* const> others,
           absl::Span<const ResourceId> of_devices) {
-    std::vector<const PodInfo*> others;
-    for (const std::shared_ptr<const PodInfo>& other : nominated) {
-      if (other->priority() >= pod.priority() && other->uid() != pod.uid()) {
-        others.push_back(other.get());
-      }
-    }
     pod.requests().ForEach([&](ResourceId id, int64_t amount) {
       if (node.allocatable().Get(id) <= 0 && absl::c_linear_search(of_devices, id)) return;
       __int128 lack = __int128{node.requested().Get(id)} + amount - node.allocatable().Get(id);

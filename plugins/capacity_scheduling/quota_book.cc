@@ -122,6 +122,8 @@ void QuotaBook::Rebuild(std::vector<QuotaSpec> specs) {
   taken_off_.clear();
   last_ = nullptr;
   promised_ = {};
+  promised_of_.assign(tree_.size(), 0);
+  promised_amounts_.clear();
   promised_on_.clear();
   wanted_ = {};
   by_quota_.assign(tree_.size(), {});
@@ -215,32 +217,37 @@ void QuotaBook::FollowNominations() {
     const auto here = promised_on_.find(node);
     if (here == promised_on_.end()) continue;
     for (const IdentityPtr& pod : here->second) {
-      const Amount* const promise = promised_.Find(*pod);
-      tree_.Release(promise->quota, promise->amounts);
-      LeaveClaims(*pod, promise->claims, ClaimUser::Use::kNominated);
+      const QuotaPromise& promise = *promised_.Find(*pod);
+      --promised_of_[promise.charge.quota];
+      MovePromise(promise, -1);
       promised_.Erase(*pod);
     }
     promised_on_.erase(here);
   }
   for (const Symbol node : *changes) {
     if (promised_on_.contains(node)) continue;  // a node once for each change
-    for (const auto& pod : nominator.NominatedPods(node)) Promise(*pod, node);
+    for (const auto& pod : nominator.NominatedPods(node)) Promise(pod, node);
   }
 }
 
 void QuotaBook::FollowAllNominations() {
-  promised_.ForEach([&](const Identity& pod, const Amount& promise) {
-    tree_.Release(promise.quota, promise.amounts);
-    LeaveClaims(pod, promise.claims, ClaimUser::Use::kNominated);
-  });
+  ForEachPromise([this](const QuotaPromise& promise) { MovePromise(promise, -1); });
   promised_ = {};
+  promised_of_.assign(tree_.size(), 0);
   promised_on_.clear();
-  handle_.nominator().ForEach([&](const PodInfo& pod, absl::string_view node_name) {
-    Promise(pod, Symbol::Intern(node_name));
+  const Nominator& nominator = handle_.nominator();
+  std::vector<Symbol> nodes;
+  nominator.ForEach([&](const PodInfo&, absl::string_view node_name) {
+    const Symbol node = Symbol::Intern(node_name);
+    if (nodes.empty() || nodes.back() != node) nodes.push_back(node);
   });
+  for (const Symbol node : nodes) {
+    for (const auto& pod : nominator.NominatedPods(node)) Promise(pod, node);
+  }
 }
 
-void QuotaBook::Promise(const PodInfo& pod, Symbol node_name) {
+void QuotaBook::Promise(const std::shared_ptr<const PodInfo>& nominated, Symbol node_name) {
+  const PodInfo& pod = *nominated;
   const NodeTable& nodes = handle_.nodes();
   const NodeRow row = nodes.FindRow(node_name);
   const std::optional<QuotaId> quota = QuotaOf(pod);
@@ -251,19 +258,43 @@ void QuotaBook::Promise(const PodInfo& pod, Symbol node_name) {
   }
   const auto [promise, is_new] = promised_.FindOrAdd(pod.identity());
   if (!is_new) return;
-  *promise = AmountOf(pod, *quota, &LabelsOf(nodes.node(row)));
+  Amount amount = AmountOf(pod, *quota, &LabelsOf(nodes.node(row)));
+  promise->pod = nominated;
+  promise->charge = {.pod = pod.identity(),
+                     .node = node_name,
+                     .quota = *quota,
+                     .amounts = std::move(amount.amounts),
+                     .claims = std::move(amount.claims),
+                     .key = {.priority = pod.priority()},
+                     .preemptible = IsPreemptible(pod)};
+  promise->order = handle_.nominator().OrderOf(pod);
+  ++promised_of_[*quota];
   promised_on_[node_name].push_back(pod.identity());
-  MovePromise(*promise, pod, 1);
+  MovePromise(*promise, 1);
 }
 
-void QuotaBook::MovePromise(const Amount& promise, const PodInfo& pod, int sign) {
-  if (sign > 0) {
-    tree_.Charge(promise.quota, promise.amounts);
-    JoinClaims(pod, promise.quota, promise.claims, ClaimUser::Use::kNominated);
-  } else {
-    tree_.Release(promise.quota, promise.amounts);
-    LeaveClaims(*pod.identity(), promise.claims, ClaimUser::Use::kNominated);
+void QuotaBook::MovePromise(const QuotaPromise& promise, int sign) {
+  const QuotaCharge& charge = promise.charge;
+  for (const auto& [line, amount] : charge.amounts) {
+    for (QuotaId quota = charge.quota; quota != -1; quota = tree_.parent(quota)) {
+      promised_amounts_[{quota, line}] += __int128{sign} * amount;
+    }
   }
+  if (sign > 0) {
+    tree_.Charge(charge.quota, charge.amounts);
+    JoinClaims(*promise.pod, charge.quota, charge.claims, ClaimUser::Use::kNominated);
+  } else {
+    tree_.Release(charge.quota, charge.amounts);
+    LeaveClaims(*charge.pod, charge.claims, ClaimUser::Use::kNominated);
+  }
+}
+
+QuotaTree::Shortage QuotaBook::WithNominated(QuotaTree::Shortage shortage) const {
+  const auto promised = promised_amounts_.find({shortage.quota, shortage.line});
+  if (promised != promised_amounts_.end()) {
+    shortage.nominated = std::min(promised->second, shortage.used);
+  }
+  return shortage;
 }
 
 QuotaBook::Sums QuotaBook::Promised() const {
@@ -271,12 +302,12 @@ QuotaBook::Sums QuotaBook::Promised() const {
   const auto add = [&](QuotaId quota, const LineAmounts& amounts) {
     for (const auto& [line, amount] : amounts) sums[{quota, line}] += amount;
   };
-  promised_.ForEach([&](const Identity& pod, const Amount& promise) {
-    add(promise.quota, promise.amounts);
-    for (const ClaimCharge& charge : promise.claims) {
+  ForEachPromise([&](const QuotaPromise& promise) {
+    add(promise.charge.quota, promise.charge.amounts);
+    for (const ClaimCharge& charge : promise.charge.claims) {
       const ClaimUser* const first =
           claims_.FirstUser(charge.claim, [](const ClaimUser&) { return true; });
-      if (first->use == ClaimUser::Use::kNominated && first->pod->uid() == pod.uid()) {
+      if (first->use == ClaimUser::Use::kNominated && first->pod->uid() == promise.pod->uid()) {
         add(first->quota, first->amounts);
       }
     }
@@ -291,15 +322,14 @@ QuotaBook::Sums QuotaBook::Leaving() const {
 }
 
 QuotaBook::WithoutNomination::WithoutNomination(QuotaBook& book, const PodInfo& pod)
-    : book_(book), pod_(pod) {
-  if (const Amount* const promise = book.promised_.Find(*pod.identity())) {
-    what_if_.emplace(book);
-    book.MovePromise(*promise, pod, -1);
-  }
+    : book_(book), promise_(book.FindPromise(*pod.identity())) {
+  if (promise_ == nullptr) return;
+  what_if_.emplace(book);
+  book.MovePromise(*promise_, -1);
 }
 
 QuotaBook::WithoutNomination::~WithoutNomination() {
-  if (what_if_.has_value()) book_.MovePromise(*book_.promised_.Find(*pod_.identity()), pod_, 1);
+  if (promise_ != nullptr) book_.MovePromise(*promise_, 1);
 }
 
 // --- Whose pods ---
@@ -425,7 +455,7 @@ std::optional<QuotaTree::Shortage> QuotaBook::BeyondMin(const PodInfo& pod, Quot
   return std::nullopt;
 }
 
-std::string QuotaBook::ToString(const QuotaTree::Shortage& beyond_min) const {
+std::string QuotaBook::BeyondMinToString(const QuotaTree::Shortage& beyond_min) const {
   const QuotaLine& line = tree_.lines()[beyond_min.line];
   const auto text = [&](__int128 amount) {
     return line.QuantityOf(static_cast<int64_t>(amount)).ToString();

@@ -83,6 +83,13 @@ struct QuotaCharge {
   bool preemptible = true;  // as far as its label says
 };
 
+// What a nominated pod is charged, so that no other pod takes what it waits for.
+struct QuotaPromise {
+  std::shared_ptr<const PodInfo> pod;
+  QuotaCharge charge;
+  uint64_t order = 0;  // Nominator::OrderOf()
+};
+
 // Follows quotas, pods, nominations and nodes. As long as no quota is marked for a tree there is
 // none, and nothing is charged. Scheduling thread.
 class QuotaBook {
@@ -168,7 +175,7 @@ class QuotaBook {
   // such a one starts only within it.
   std::optional<QuotaTree::Shortage> BeyondMin(const PodInfo& pod, QuotaId quota,
                                                const LineAmounts& charge) const;
-  std::string ToString(const QuotaTree::Shortage& beyond_min) const;
+  std::string BeyondMinToString(const QuotaTree::Shortage& beyond_min) const;
 
   void OnAssigned(const PodInfo& pod, const NodeInfo& node);
   void OnUnassigned(const PodInfo& pod);
@@ -193,6 +200,28 @@ class QuotaBook {
 
   // Whether the pod is nominated, and so charged.
   bool IsPromised(UidRef pod) const { return promised_.Contains(pod); }
+  // Whether pods of other quotas are.
+  bool AnyPromisedBeside(QuotaId quota) const {
+    return promised_.size() > static_cast<size_t>(promised_of_[quota]);
+  }
+  // What it is charged then, or null.
+  const QuotaPromise* FindPromise(UidRef pod) const { return promised_.Find(pod); }
+  // What the pod is charged, running or nominated, or null.
+  const QuotaCharge* FindChargeOrPromise(UidRef pod) const {
+    if (const QuotaCharge* const charge = FindCharge(pod)) return charge;
+    const QuotaPromise* const promise = FindPromise(pod);
+    return promise == nullptr ? nullptr : &promise->charge;
+  }
+  // The shortage, with what nominated pods are promised of what is used.
+  QuotaTree::Shortage WithNominated(QuotaTree::Shortage shortage) const;
+  std::string ToString(const QuotaTree::Shortage& shortage) const {
+    return tree_.ToString(WithNominated(shortage));
+  }
+  // Calls visit(promise) for each, in no order.
+  template <class Visit>
+  void ForEachPromise(const Visit& visit) const {
+    promised_.ForEach([&](const Identity&, const QuotaPromise& promise) { visit(promise); });
+  }
   // Pods that are nominated to nodes are charged for these as well, so that no other pod takes what
   // they wait for. `pod` is not charged while one of these lives.
   class WithoutNomination {
@@ -204,7 +233,7 @@ class QuotaBook {
 
    private:
     QuotaBook& book_;
-    const PodInfo& pod_;
+    const QuotaPromise* const promise_;
     std::optional<WhatIf> what_if_;  // if it is nominated
   };
 
@@ -232,14 +261,14 @@ class QuotaBook {
   void JoinClaims(const PodInfo& pod, QuotaId quota, const std::vector<ClaimCharge>& claims,
                   ClaimUser::Use use);
   void LeaveClaims(UidRef pod, const std::vector<ClaimCharge>& claims, ClaimUser::Use use);
-  void MovePromise(const Amount& promise, const PodInfo& pod, int sign);
+  void MovePromise(const QuotaPromise& promise, int sign);
   void Rebuild(std::vector<QuotaSpec> specs);
   void ReadDevices();
   void FollowNodes();
   void FindKindsOfNodes();
   void FollowNominations();
   void FollowAllNominations();
-  void Promise(const PodInfo& pod, Symbol node_name);
+  void Promise(const std::shared_ptr<const PodInfo>& pod, Symbol node_name);
   void CountLeaving(const QuotaCharge& charge, int sign);
   void Charge(const PodInfo& pod, const NodeInfo& node);
   void Enter(const PodInfo& pod, QuotaCharge charge);
@@ -275,7 +304,10 @@ class QuotaBook {
   std::shared_ptr<const PackedPod> last_;
   QuotaCharge charge_of_last_;
   IdentityMap<Amount, ByUid> wanted_;
-  IdentityMap<Amount, ByUid> promised_;
+  IdentityMap<QuotaPromise, ByUid> promised_;
+  std::vector<int> promised_of_;  // how many, by quota
+  // What they are promised without claims, at and below a quota, by line.
+  absl::flat_hash_map<std::pair<QuotaId, int>, __int128> promised_amounts_;
   absl::flat_hash_map<Symbol, std::vector<IdentityPtr>> promised_on_;  // by node
   std::optional<uint64_t> nominator_version_;
   std::optional<uint64_t> nodes_version_, slices_version_;

@@ -99,7 +99,7 @@ void QuotaTrial::Change(QuotaId quota, const LineAmounts& amounts, int sign) {
 
 void QuotaTrial::Move(const VictimUnit& unit, bool gone) {
   for (const std::shared_ptr<const PodInfo>& pod : unit.pods) {
-    const QuotaCharge* const charge = book_.FindCharge(*pod->identity());
+    const QuotaCharge* const charge = book_.FindChargeOrPromise(*pod->identity());
     if (charge == nullptr) continue;
     Change(charge->quota, charge->amounts, gone ? -1 : 1);
     std::vector<const ClaimUser*> before;
@@ -194,7 +194,7 @@ std::optional<QuotaHolder> QuotaTrial::HolderOf(const VictimUnit& unit) const {
   absl::flat_hash_set<std::string> counted;
   for (size_t i = 0; i < unit.pods.size(); ++i) {
     const PodInfo& pod = *unit.pods[i];
-    const QuotaCharge* const charge = book_.FindCharge(*pod.identity());
+    const QuotaCharge* const charge = book_.FindChargeOrPromise(*pod.identity());
     if (charge == nullptr || (i > 0 && charge->quota != holder.quota)) return std::nullopt;
     holder.priority = i == 0 ? pod.priority() : std::max(holder.priority, pod.priority());
     holder.quota = charge->quota;
@@ -206,7 +206,8 @@ std::optional<QuotaHolder> QuotaTrial::HolderOf(const VictimUnit& unit) const {
       if (is_here && counted.insert(of.claim).second) AddAmounts(user->amounts, holder.amounts);
     }
     holder.creation_time = std::max(holder.creation_time, pod.creation_time());
-    holder.start_time = std::max(holder.start_time, pod.start_time().value_or(now));
+    const bool runs = !book_.IsPromised(*pod.identity());
+    if (runs) holder.start_time = std::max(holder.start_time, pod.start_time().value_or(now));
     holder.preemptible &= charge->preemptible;
   }
   return holder;
@@ -219,8 +220,8 @@ TakingVerdict QuotaTrial::WithoutPlacesOfGang(const VictimUnit& unit,
   std::deque<QuotaBook::WithoutNomination> places;
   if (const GroupMembers* const gang = handle_.groups().Find(unit.group)) {
     for (const GroupMember& member : gang->members()) {
-      const bool is_promised =
-          member.node_name.empty() && book_.IsPromised(*member.pod->identity());
+      const bool is_promised = member.node_name.empty() &&
+                               book_.IsPromised(*member.pod->identity()) && !IsGone(*member.pod);
       if (!is_promised || member.pod->uid() == first_.uid()) continue;
       places.emplace_back(book_, *member.pod);
     }
@@ -234,7 +235,8 @@ VictimTrial::Verdict QuotaTrial::MayEvict(const VictimUnit& unit) const {
     return {Status::Unschedulable("not all of its pods are of one quota")};
   }
   TakingVerdict verdict = rule_.MayTake(taker_, *holder);
-  if (verdict.ok() && unit.pods.size() > 1) verdict = WithoutPlacesOfGang(unit, *holder);
+  const bool runs = !book_.IsPromised(*unit.pods.front()->identity());
+  if (verdict.ok() && runs && unit.pods.size() > 1) verdict = WithoutPlacesOfGang(unit, *holder);
   if (verdict.ok()) return {Status::Success()};
   // Many in a row are refused for the same reason.
   if (refused_.verdict != verdict) {
@@ -280,10 +282,10 @@ Status QuotaTrial::WhyNobodyGives(const QuotaTaker& taker) const {
 
 Status QuotaTrial::HasRoom() const {
   if (const auto shortage = book_.tree().FindShortage(taker_.quota, request_, possible_)) {
-    return Status::Unschedulable(book_.tree().ToString(*shortage));
+    return Status::Unschedulable(book_.ToString(*shortage));
   }
   if (const auto beyond = book_.BeyondMin(first_, taker_.quota, request_)) {
-    return Status::Unschedulable(book_.ToString(*beyond));
+    return Status::Unschedulable(book_.BeyondMinToString(*beyond));
   }
   return Status::Success();
 }
@@ -387,6 +389,76 @@ std::vector<VictimUnit> QuotaTrial::Units() const {
     for (auto& [rank, unit] : ranked) units.push_back(std::move(unit));
   }
   return units;
+}
+
+// Of a gang that has its minimum without them, one by one; else all of them, but for those that are
+// beyond its minimum.
+std::vector<VictimUnit> QuotaTrial::NominatedUnits() const {
+  if (!book_.AnyPromisedBeside(taker_.quota)) return {};
+  std::vector<QuotaTaker> takers;
+  absl::flat_hash_map<QuotaId, bool> gives;
+  std::vector<const QuotaPromise*> promises;
+  book_.ForEachPromise([&](const QuotaPromise& promise) {
+    const QuotaId quota = promise.charge.quota;
+    if (quota == taker_.quota) return;
+    if (takers.empty()) takers = TakersByNode();
+    const auto [may, is_new] = gives.try_emplace(quota, false);
+    if (is_new) {
+      may->second = absl::c_any_of(takers, [&](const QuotaTaker& taker) {
+        return rule_.MayReclaim(taker) && rule_.MayGive(taker, quota);
+      });
+    }
+    if (may->second) promises.push_back(&promise);
+  });
+  absl::c_sort(promises, [](const QuotaPromise* a, const QuotaPromise* b) {
+    return std::make_tuple(a->charge.key.priority, b->order) <
+           std::make_tuple(b->charge.key.priority, a->order);
+  });
+  absl::flat_hash_map<std::string, int> waiting;  // by gang
+  for (const QuotaPromise* const promise : promises) {
+    const std::optional<std::string> group = handle_.groups().GroupOfPod(promise->pod->uid());
+    if (group.has_value()) ++waiting[*group];
+  }
+  std::vector<VictimUnit> units;
+  absl::flat_hash_map<std::string, int> surplus;
+  absl::flat_hash_map<std::string, size_t> core;  // positions of the units of whole gangs
+  for (const QuotaPromise* const promise : promises) {
+    const std::optional<std::string> group = handle_.groups().GroupOfPod(promise->pod->uid());
+    size_t to = units.size();
+    if (group.has_value()) {
+      const auto [left, is_new] = surplus.try_emplace(*group, 0);
+      if (is_new) left->second = SurplusOf(handle_, *group, waiting[*group]);
+      if (left->second > 0) {
+        --left->second;
+      } else {
+        to = core.try_emplace(*group, to).first->second;
+      }
+    }
+    if (to == units.size()) units.push_back({{}, {}, group.value_or("")});
+    units[to].pods.push_back(promise->pod);
+    units[to].nodes.push_back(promise->charge.node);
+  }
+  return units;
+}
+
+std::vector<VictimUnit> QuotaTrial::PlacesToTake() {
+  std::vector<VictimUnit> left = NominatedUnits(), taken;
+  for (bool progressed = true; progressed;) {  // who is further away may give then
+    progressed = false;
+    std::vector<VictimUnit> others;
+    for (VictimUnit& unit : left) {
+      if (!MayEvict(unit).status.ok()) {
+        others.push_back(std::move(unit));
+        continue;
+      }
+      Evict(unit);
+      taken.push_back(std::move(unit));
+      progressed = true;
+    }
+    left = std::move(others);
+  }
+  for (const VictimUnit& unit : taken) Spare(unit);
+  return taken;
 }
 
 VictimRank QuotaTrial::RankOf(const VictimUnit& unit, absl::Time now) const {

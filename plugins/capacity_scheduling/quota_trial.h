@@ -38,6 +38,11 @@ class QuotaTrial final : public VictimTrial {
   std::vector<VictimUnit> Units() const override;
   // The quotas that they are of, in that order; some of these give once nearer ones gave.
   std::vector<QuotaId> VictimQuotas() const;
+  // Whose nominations the preemptors may take, though nobody of them runs: pods that would borrow
+  // what these are guaranteed. In units, as they may go one after the other; none is gone.
+  std::vector<VictimUnit> PlacesToTake();
+  // Whether the pod is gone in the plan.
+  bool IsGone(const PodInfo& pod) const { return uids_gone_.contains(pod.uid()); }
   // What the preemptors ask for on nodes of each kind that the first may run on; none twice.
   std::vector<LineAmounts> RequestsByNode() const;
   // Whether they may take from any other quota, by a rule of the tree as it is now.
@@ -78,6 +83,8 @@ class QuotaTrial final : public VictimTrial {
   std::optional<QuotaHolder> HolderOf(const VictimUnit& unit) const;
   // Whether they may go, without the places that are promised to others of their gang.
   TakingVerdict WithoutPlacesOfGang(const VictimUnit& unit, const QuotaHolder& holder) const;
+  // Nominated pods of other quotas that may give, in units, those that go first in front.
+  std::vector<VictimUnit> NominatedUnits() const;
   VictimRank RankOf(const VictimUnit& unit, absl::Time now) const;
   void Move(const VictimUnit& unit, bool gone);
   void Change(QuotaId quota, const LineAmounts& amounts, int sign);

@@ -21,7 +21,12 @@ void RefusedTakers::Add(const PodInfo& pod, QuotaId quota, Requests requests, bo
              .tree_version = book_.tree_version(),
              .requests = std::move(requests)};
   const bool by_time = by_share && book_.tree().has_history();
-  if (may_reclaim || by_time) refused.takeable = TakeableNow(quota, refused.requests);
+  if (handle_.groups().GroupOfPod(pod.uid()).has_value()) {
+    refused.is_known = false;
+    LookAfterAttempt();
+  } else if (may_reclaim || by_time) {
+    refused.takeable = TakeableNow(quota, refused.requests);
+  }
   if (by_time) LookAt(absl::InfinitePast());
 }
 
@@ -41,6 +46,19 @@ RefusedTakers::Takeable RefusedTakers::TakeableNow(QuotaId quota, const Requests
     figures_version_ = may_keep ? std::optional<uint64_t>(book_.version()) : std::nullopt;
   }
   return figures_->TakeableFor(quota, requests);
+}
+
+void RefusedTakers::LookAfterAttempt() {
+  if (after_attempt_ != TimerId::kNone) return;
+  after_attempt_ = handle_.RunAt(plugin_, handle_.clock().Now(), [this] {
+    after_attempt_ = TimerId::kNone;
+    book_.RefreshNominations();
+    for (Refused* const refused : InOrder()) {
+      if (refused->is_known || refused->tree_version != book_.tree_version()) continue;
+      refused->takeable = TakeableNow(refused->quota, refused->requests);
+      refused->is_known = true;
+    }
+  });
 }
 
 void RefusedTakers::LookAt(absl::Time time) {
@@ -90,7 +108,8 @@ void RefusedTakers::Look() {
       if (!MayTakeMore(*refused, found.takeable)) {
         Takeable& least = refused->takeable;
         least = {std::min(least.beyond_guarantees, found.takeable.beyond_guarantees),
-                 std::min(least.beyond_shares, found.takeable.beyond_shares)};
+                 std::min(least.beyond_shares, found.takeable.beyond_shares),
+                 std::min(least.with_places, found.takeable.with_places)};
         left.push_back(refused);
         continue;
       }
@@ -176,15 +195,16 @@ std::vector<RefusedTakers::Refused*> RefusedTakers::InOrder() {
 // --- Figures ---
 
 RefusedTakers::Figures::Figures(const QuotaBook& book) : tree_(book.tree()), shares_(book.tree()) {
-  const auto add = [&](const QuotaBook::Sums& sums) {
+  const auto add = [&](const QuotaBook::Sums& sums, auto& to) {
     for (const auto& [where, amount] : sums) {
       for (QuotaId quota = where.first; quota != -1; quota = tree_.parent(quota)) {
-        not_running_[{quota, where.second}] += amount;
+        to[{quota, where.second}] += amount;
       }
     }
   };
-  add(book.Leaving());
-  add(book.Promised());
+  add(book.Leaving(), leaving_);
+  not_running_ = leaving_;
+  add(book.Promised(), not_running_);
 }
 
 RefusedTakers::Takeable RefusedTakers::Figures::TakeableFor(QuotaId quota, const Requests& requests,
@@ -200,7 +220,8 @@ RefusedTakers::Takeable RefusedTakers::Figures::TakeableFor(QuotaId quota, const
     }
     return most;
   };
-  Takeable takeable{.beyond_guarantees = by(Bound::kGuarantee)};
+  Takeable takeable{.beyond_guarantees = by(Bound::kGuarantee),
+                    .with_places = by(Bound::kGuaranteeWithPlaces)};
   if (tree_.spec(quota).reclaim == ReclaimStrategy::kFairShare) {
     takeable.beyond_shares = by(Bound::kShare);
   }
@@ -208,12 +229,12 @@ RefusedTakers::Takeable RefusedTakers::Figures::TakeableFor(QuotaId quota, const
 }
 
 __int128 RefusedTakers::Figures::BoundOf(QuotaId quota, int line, Bound bound) {
-  return bound == Bound::kGuarantee ? tree_.guarantee(quota, line) : shares_.Of(quota, line);
+  return bound == Bound::kShare ? shares_.Of(quota, line) : tree_.guarantee(quota, line);
 }
 
 __int128 RefusedTakers::Figures::OwnBound(QuotaId quota, int line, Bound bound) {
-  const __int128 below = bound == Bound::kGuarantee ? tree_.guaranteed_below(quota, line)
-                                                    : shares_.OfChildren(quota, line);
+  const __int128 below = bound == Bound::kShare ? shares_.OfChildren(quota, line)
+                                                : tree_.guaranteed_below(quota, line);
   return std::max<__int128>(0, BoundOf(quota, line, bound) - below);
 }
 
@@ -250,13 +271,14 @@ __int128 RefusedTakers::Figures::RunningBeyondBelow(QuotaId above, int line, Bou
   return known->second = beyond;
 }
 
-// Of what the quota has more than its bound, what could be taken: pods that are about to start
-// cannot, and pods that leave give it back in any case.
+// Of what the quota has more than its bound, what could be taken: pods that leave give it back in
+// any case. What pods are nominated to counts only with places.
 __int128 RefusedTakers::Figures::RunningBeyond(QuotaId quota, int line, Bound bound) {
   const __int128 beyond = tree_.Held(quota, line) - BoundOf(quota, line, bound);
   if (beyond <= 0) return 0;
-  const auto not_running = not_running_.find({quota, line});
-  if (not_running == not_running_.end()) return beyond;
+  const auto& sums = bound == Bound::kGuaranteeWithPlaces ? leaving_ : not_running_;
+  const auto not_running = sums.find({quota, line});
+  if (not_running == sums.end()) return beyond;
   return std::clamp<__int128>(tree_.used(quota, line) - not_running->second, 0, beyond);
 }
 

@@ -25,13 +25,14 @@
 namespace berth {
 
 // What a pod may take back also changes where no event requeues it. Others come to have more than
-// they are guaranteed when a pod of theirs is assigned. By fair shares, these depend on what
-// waiting pods of all quotas ask for, and what was promised to a nominated pod can be taken back
-// once it runs. So as long as pods are refused this looks at the figures, at most once in kPause
-// and only after such a change, and activates pods that may take more than when they were refused:
-// of each quota no more than it may take. Where usage counts with a half-life, shares change with
-// time alone: then it also looks when that lets a pod in. In a tree, for pods within what their
-// quota is guaranteed, and for all of quotas with the strategy FairShare. Scheduling thread.
+// they are guaranteed when a pod of theirs is assigned, or nominated. By fair shares, these depend
+// on what waiting pods of all quotas ask for, and what was promised to a nominated pod can be taken
+// back once it runs. So as long as pods are refused this looks at the figures, at most once in
+// kPause and only after such a change, and activates pods that may take more than when they were
+// refused: of each quota no more than it may take. Where usage counts with a half-life, shares
+// change with time alone: then it also looks when that lets a pod in. In a tree, for pods within
+// what their quota is guaranteed, and for all of quotas with the strategy FairShare. Scheduling
+// thread.
 class RefusedTakers {
  public:
   static constexpr absl::Duration kPause = absl::Seconds(1);
@@ -62,10 +63,13 @@ class RefusedTakers {
   // and, with FairShare, beyond their shares.
   struct Takeable {
     __int128 beyond_guarantees = 0, beyond_shares = 0;
+    // Beyond guarantees, with what nominated pods are promised: they give way before they run.
+    __int128 with_places = 0;
 
-    bool empty() const { return beyond_guarantees == 0 && beyond_shares == 0; }
+    bool empty() const { return beyond_guarantees == 0 && beyond_shares == 0 && with_places == 0; }
     bool IsMoreThan(const Takeable& other) const {
-      return beyond_guarantees > other.beyond_guarantees || beyond_shares > other.beyond_shares;
+      return beyond_guarantees > other.beyond_guarantees || beyond_shares > other.beyond_shares ||
+             with_places > other.with_places;
     }
   };
   struct Refused {
@@ -76,7 +80,8 @@ class RefusedTakers {
     uint64_t sequence = 0;
     uint64_t tree_version = 0;
     Requests requests;
-    Takeable takeable;  // when it was refused, or the least at a look since
+    Takeable takeable;     // when it was refused, or the least at a look since
+    bool is_known = true;  // else it was refused in the attempt of a group, which is not over
   };
   // Pods of one quota that ask for the same.
   using Alike = std::pair<QuotaId, Requests>;
@@ -95,7 +100,7 @@ class RefusedTakers {
     Takeable TakeableFor(QuotaId quota, const Requests& requests, const LineAmounts& and_more = {});
 
    private:
-    enum class Bound : uint8_t { kGuarantee, kShare };
+    enum class Bound : uint8_t { kGuarantee, kGuaranteeWithPlaces, kShare };
     __int128 BoundOf(QuotaId quota, int line, Bound bound);
     // What is left of it for pods of the quota itself.
     __int128 OwnBound(QuotaId quota, int line, Bound bound);
@@ -109,12 +114,14 @@ class RefusedTakers {
     const QuotaTree& tree_;
     QuotaShares shares_;
     absl::flat_hash_map<std::tuple<QuotaId, int, Bound>, __int128> beyond_below_;
-    // At and below the quota, by line: of pods that leave or are nominated.
-    absl::flat_hash_map<std::pair<QuotaId, int>, __int128> not_running_;
+    // At and below the quota, by line: of pods that leave, and of those and nominated ones.
+    absl::flat_hash_map<std::pair<QuotaId, int>, __int128> leaving_, not_running_;
   };
 
   // Figures::TakeableFor() as of now.
   Takeable TakeableNow(QuotaId quota, const Requests& requests);
+  // While a group is tried, its plans are in the figures. So they are looked at when it is over.
+  void LookAfterAttempt();
   // Looks then, or as soon after it as kPause allows, unless it looks before.
   void LookAt(absl::Time time);
   void Look();
@@ -136,7 +143,7 @@ class RefusedTakers {
   std::optional<uint64_t> rule_version_, figures_version_;
   uint64_t next_sequence_ = 0;
   bool figures_changed_ = false;  // since the last look
-  TimerId timer_ = TimerId::kNone;
+  TimerId timer_ = TimerId::kNone, after_attempt_ = TimerId::kNone;
   absl::Time due_;  // if there is a timer
   absl::Time last_ = absl::InfinitePast();
 };

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <list>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "berth/framework/placement.h"
@@ -58,13 +60,16 @@ Status TreeAdmission::PreFilter(CycleState& state, const PodInfo& pod, const Nod
   const PodAmounts& request = book_.RequestOf(pod);
   const LineAmounts charge = tree.ChargeOf(request, nullptr);
   const LineAmounts possible = tree.PossibleOf(request, nullptr);
+  std::list<QuotaBook::WithoutNomination> without_later;
+  if (tree.FindShortage(*quota, charge, possible).has_value()) LeaveOutLater(pod, without_later);
   if (const auto shortage = tree.FindShortage(*quota, charge, possible)) {
     // Who borrows changes often: conditions of pods do not follow that.
-    return Status::Unschedulable(state.for_explanation() ? DescribeInFull(tree, *shortage)
-                                                         : tree.ToString(*shortage));
+    return Status::Unschedulable(state.for_explanation()
+                                     ? DescribeInFull(tree, book_.WithNominated(*shortage))
+                                     : book_.ToString(*shortage));
   }
   if (const auto beyond = book_.BeyondMin(pod, *quota, charge)) {
-    return Status::Unschedulable(book_.ToString(*beyond));
+    return Status::Unschedulable(book_.BeyondMinToString(*beyond));
   }
   std::vector<NodeRow> without_room;
   Status narrowed = NarrowByLines(pod, *quota, nodes, result, without_room);
@@ -72,6 +77,29 @@ Status TreeAdmission::PreFilter(CycleState& state, const PodInfo& pod, const Nod
     tree_state.without_room = std::make_shared<std::vector<NodeRow>>(std::move(without_room));
   }
   return narrowed;
+}
+
+// Pods of other quotas that were nominated later than the pod: their plans left it its room.
+void TreeAdmission::LeaveOutLater(const PodInfo& pod,
+                                  std::list<QuotaBook::WithoutNomination>& without) {
+  const QuotaPromise* const own = book_.FindPromise(*pod.identity());
+  if (own == nullptr || !book_.AnyPromisedBeside(own->charge.quota)) return;
+  book_.ForEachPromise([&](const QuotaPromise& promise) {
+    if (promise.charge.quota == own->charge.quota || promise.order < own->order) return;
+    without.emplace_back(book_, *promise.pod);
+  });
+}
+
+std::optional<bool> TreeAdmission::NominationCountsFor(const PodInfo& nominated,
+                                                       const PodInfo& pod) const {
+  if (!book_.has_tree()) return std::nullopt;
+  const QuotaPromise* const promise = book_.FindPromise(*nominated.identity());
+  if (promise == nullptr) return std::nullopt;
+  const std::optional<QuotaId> quota = book_.QuotaOf(pod);
+  if (!quota.has_value() || *quota == promise->charge.quota) return std::nullopt;
+  if (trial_ != nullptr && trial_->IsGone(nominated)) return false;
+  const QuotaPromise* const own = book_.FindPromise(*pod.identity());
+  return own == nullptr || promise->order < own->order;
 }
 
 // Looks only at nodes that the pod's own selectors allow: of a model that no node is of it is not
@@ -114,14 +142,13 @@ TreeAdmission::NodesByLines TreeAdmission::SplitByLines(const PodInfo& pod, Quot
 // on otherwise are `without_room`.
 Status TreeAdmission::NarrowByLines(const PodInfo& pod, QuotaId quota, const NodeTable& nodes,
                                     PreFilterResult& result, std::vector<NodeRow>& without_room) {
-  const QuotaTree& tree = book_.tree();
   NodesByLines split = SplitByLines(pod, quota, nodes);
   if (split.short_lines.empty()) return Status::Success();
   without_room = std::move(split.without_room);
   if (split.with_room.empty()) {
     return Status::Unschedulable(
         absl::StrJoin(split.short_lines, "; ",
-                      [&](std::string* to, const auto& of) { to->append(tree.ToString(of)); }));
+                      [&](std::string* to, const auto& of) { to->append(book_.ToString(of)); }));
   }
   result.node_names.emplace();
   for (const NodeRow row : split.with_room) result.node_names->insert(nodes.node(row).name());
@@ -164,7 +191,11 @@ Status TreeAdmission::PostFilter(CycleState& state, const PodInfo& pod,
   {
     QuotaTrial trial(book_, handle_, *quota, preemptors);
     planned = Plan(state, pod, statuses, trial, result);
-    if (planned.ok() || state.for_explanation()) return planned;
+    if (state.for_explanation()) return planned;
+    if (planned.ok()) {
+      refused_takers_.FiguresChanged();  // its place may be for others to take
+      return planned;
+    }
     requests = trial.RequestsByNode();
     may_reclaim = trial.MayReclaim(refused_takers_.RuleInTrial());
   }
@@ -174,6 +205,37 @@ Status TreeAdmission::PostFilter(CycleState& state, const PodInfo& pod,
 
 Status TreeAdmission::Plan(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
                            QuotaTrial& trial, PostFilterResult& result) {
+  trial_ = &trial;
+  const absl::Cleanup end = [this] { trial_ = nullptr; };
+  const std::vector<VictimUnit> places = trial.PlacesToTake();
+  if (!places.empty()) {
+    PostFilterResult by_places;
+    Status planned = PlanTaking(places, state, pod, statuses, trial, by_places);
+    const bool waits = !by_places.nominated_node.has_value();
+    // A group that plans as a whole does not wait for room that is being freed.
+    const bool counts_on_leaving = planned.ok() && state.Find(kPlacedTogether) != nullptr &&
+                                   AnyLeavesFrom(*by_places.nominated_node);
+    if (counts_on_leaving && PlanTaking({}, state, pod, statuses, trial, result).ok()) {
+      return Status::Success();
+    }
+    if (planned.ok() || waits) {
+      result = std::move(by_places);
+      return planned;
+    }
+  }
+  return PlanTaking({}, state, pod, statuses, trial, result);
+}
+
+bool TreeAdmission::AnyLeavesFrom(absl::string_view node_name) const {
+  const NodeRow row = handle_.nodes().FindRow(node_name);
+  return row >= 0 && absl::c_any_of(handle_.nodes().node(row).pods(), [](const auto& pod) {
+           return pod->deletion_time().has_value();
+         });
+}
+
+Status TreeAdmission::PlanTaking(absl::Span<const VictimUnit> places, CycleState& state,
+                                 const PodInfo& pod, const NodeStatuses& statuses,
+                                 QuotaTrial& trial, PostFilterResult& result) {
   const TreeState& tree_state = *state.Find(kTreeState);
   std::unique_ptr<VictimList> units;
   if (state.full_evaluation()) {
@@ -191,7 +253,7 @@ Status TreeAdmission::Plan(CycleState& state, const PodInfo& pod, const NodeStat
   KeepInPlacement(state, rows);
   expected_.Refresh(handle_.nodes(), handle_.nominator());
   return PlanVictims({handle_, state, pod, std::move(rows), preemption_.budgets(), book_, expected_,
-                      short_rows_, trial, *units},
+                      short_rows_, trial, *units, places, this},
                      result);
 }
 

@@ -3,12 +3,16 @@
 #ifndef BERTH_PLUGINS_CAPACITY_SCHEDULING_TREE_ADMISSION_H_
 #define BERTH_PLUGINS_CAPACITY_SCHEDULING_TREE_ADMISSION_H_
 
+#include <list>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "berth/columns/node_table.h"
+#include "berth/extensions/nomination_rules.h"
 #include "berth/extensions/waiting.h"
 #include "berth/framework/cycle_state.h"
 #include "berth/framework/handle.h"
@@ -28,7 +32,7 @@ namespace berth {
 class QuotaTrial;
 
 // The plugin's extension points, as long as the book has a tree. Scheduling thread.
-class TreeAdmission {
+class TreeAdmission final : public NominationRules {
  public:
   // All outlive this.
   struct Parts {
@@ -62,6 +66,11 @@ class TreeAdmission {
   // As VictimRules::BeginTrial(). After PreFilter.
   Status BeginTrial(const CycleState& state, absl::Span<const PodInfo* const> preemptors,
                     std::unique_ptr<VictimTrial>& trial);
+  // Of one quota, priorities decide. For pods of other quotas a nominated pod counts, unless it
+  // gives way in the plan that is made, or was nominated later than the pod: the one that was first
+  // has the room, and plans of others leave it that.
+  std::optional<bool> NominationCountsFor(const PodInfo& nominated,
+                                          const PodInfo& pod) const override;
   void ExplainWaiting(const PodInfo& pod, WaitingFor& waiting) const;
 
  private:
@@ -95,6 +104,10 @@ class TreeAdmission {
                        PreFilterResult& result, std::vector<NodeRow>& without_room);
   Status Plan(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
               QuotaTrial& trial, PostFilterResult& result);
+  bool AnyLeavesFrom(absl::string_view node_name) const;
+  void LeaveOutLater(const PodInfo& pod, std::list<QuotaBook::WithoutNomination>& without);
+  Status PlanTaking(absl::Span<const VictimUnit> places, CycleState& state, const PodInfo& pod,
+                    const NodeStatuses& statuses, QuotaTrial& trial, PostFilterResult& result);
 
   Handle& handle_;
   QuotaBook& book_;
@@ -104,6 +117,7 @@ class TreeAdmission {
   ShortRows& short_rows_;
   RulesWithoutQuota rules_without_quota_;
   Borrowers borrowers_;
+  const QuotaTrial* trial_ = nullptr;  // of the plan that is made, or null
 };
 
 }  // namespace berth

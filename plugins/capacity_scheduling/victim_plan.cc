@@ -21,6 +21,7 @@
 #include "plugins/capacity_scheduling/evicted_units.h"
 #include "plugins/capacity_scheduling/spent_budgets.h"
 #include "plugins/capacity_scheduling/surplus_by_node.h"
+#include "plugins/capacity_scheduling/victim_units.h"
 
 namespace berth {
 namespace {
@@ -54,6 +55,12 @@ class Planner {
     });
   }
 
+  ~Planner() {
+    for (const VictimUnit& place : taken_) query_.trial.Spare(place);
+  }
+  Planner(const Planner&) = delete;
+  Planner& operator=(const Planner&) = delete;
+
   // Whether some unit had to wait for its turn since it violates a budget.
   bool passed_over() const { return passed_over_; }
   // No other pod has to go.
@@ -61,6 +68,10 @@ class Planner {
 
   Status Plan(PostFilterResult& result) {
     if (OnlyWaits(result)) return not_now_;
+    if (!query_.places.empty()) {
+      TakePlaces();
+      if (OnlyWaits(result)) return not_now_;
+    }
     Status last = Status::Success();
     FindFreeRows();
     without_room_.assign(query_.book.kinds_of_nodes(), 0);
@@ -78,6 +89,48 @@ class Planner {
   // On whatever node.
   EvictedUnits NoneGone() { return {query_.handle, query_.trial, units_, spent_}; }
 
+  // --- Places of pods that are nominated ---
+
+  void TakePlaces() {
+    for (const VictimUnit& place : query_.places) {
+      query_.trial.Evict(place);
+      taken_.push_back(place);
+      for (const Symbol node : place.nodes) rows_of_places_.insert(nodes_.FindRow(node));
+    }
+    legal_.clear();
+  }
+
+  // Gives back those that are not needed, the most important first.
+  void SparePlaces(const NodeInfo& node, EvictedUnits& gone) {
+    for (size_t i = taken_.size(); i-- > 0;) {
+      VictimUnit place = std::move(taken_[i]);
+      taken_.erase(taken_.begin() + static_cast<std::ptrdiff_t>(i));
+      query_.trial.Spare(place);
+      const bool is_needless = LeavesGangWhole(place.group) && SumsHold(node, gone) &&
+                               query_.trial.HasRoom().ok() && Filter(node, gone).ok() &&
+                               (gone.all().empty() || gone.IsAllowedInSomeOrder());
+      if (is_needless) continue;
+      query_.trial.Evict(place);
+      taken_.insert(taken_.begin() + static_cast<std::ptrdiff_t>(i), std::move(place));
+    }
+  }
+
+  // Whether of the gang its minimum is there or nominated, or nobody is nominated.
+  bool LeavesGangWhole(const std::string& group) const {
+    const GroupMembers* const gang = query_.handle.groups().Find(group);
+    if (gang == nullptr) return true;
+    int nominated = 0;
+    for (const GroupMember& member : gang->members()) {
+      const bool is_nominated =
+          member.node_name.empty() && !query_.handle.nominator().NominatedNode(*member.pod).empty();
+      nominated += is_nominated ? 1 : 0;
+    }
+    for (const VictimUnit& place : taken_) {
+      if (place.group == group) nominated -= static_cast<int>(place.pods.size());
+    }
+    return nominated <= 0 || SurplusOf(query_.handle, group, nominated) >= 0;
+  }
+
   // --- Nodes ---
 
   // What rows lack, by sums where these say it.
@@ -92,9 +145,10 @@ class Planner {
           own_row_(planner.OwnRow()) {}
     RowSums Of(NodeRow row) const {
       RowSums sums;
-      // Where the pod itself is nominated, sums count it.
-      const bool found = row != own_row_ && (kept_ != nullptr ? kept_->FindSums(summer_, row, sums)
-                                                              : summer_.FindSums(row, sums));
+      // Where the pod itself is nominated, or takes another's place, sums count that.
+      const bool is_counted = row != own_row_ && !planner_.rows_of_places_.contains(row);
+      const bool found = is_counted && (kept_ != nullptr ? kept_->FindSums(summer_, row, sums)
+                                                         : summer_.FindSums(row, sums));
       if (found) return sums;
       return {.is_short = !planner_.DeficitOf(row).met(), .is_possible = true, .pods = 1};
     }
@@ -115,8 +169,8 @@ class Planner {
 
   bool IsOpen(NodeRow row) const { return needs_victims_[row] && !IsHopeless(row); }
 
-  // Whether the pod only has to wait for pods that leave already. Looks for no victims: most of
-  // many pods that wait for the same victims come to this.
+  // Whether the pod only has to wait for pods that leave already, and to take places. Looks for no
+  // victims: most of many pods that wait for the same victims come to this.
   bool OnlyWaits(PostFilterResult& result) {
     // Lines of some nodes say no more where quotas are full without them.
     if (query_.book.kinds_of_nodes() == 1 && !query_.trial.HasRoom().ok()) return false;
@@ -129,7 +183,7 @@ class Planner {
     for (const NodeRow row : rows_) {
       if (sums_of_rows.Of(row).is_short || IsHopeless(row)) continue;
       not_now_ = TryOn({.row = row}, More::kNo, result);
-      if (waits_) return true;
+      if (waits_ || not_now_.ok()) return true;
     }
     return false;
   }
@@ -164,8 +218,21 @@ class Planner {
   bool IsOfDevices(ResourceId id) const { return absl::c_linear_search(of_devices_, id); }
 
   Deficit DeficitOf(const NodeInfo& node) const {
-    return Deficit(node, query_.pod, query_.handle.nominator().NominatedPods(node.name()),
-                   of_devices_);
+    std::vector<const PodInfo*> others;
+    for (const auto& nominated : query_.handle.nominator().NominatedPods(node.name())) {
+      if (nominated->uid() != query_.pod.uid() && Counts(*nominated)) {
+        others.push_back(nominated.get());
+      }
+    }
+    return Deficit(node, query_.pod, others, of_devices_);
+  }
+  // Whether the nominated pod counts on its node.
+  bool Counts(const PodInfo& nominated) const {
+    std::optional<bool> by_rules;
+    if (query_.nominations != nullptr) {
+      by_rules = query_.nominations->NominationCountsFor(nominated, query_.pod);
+    }
+    return by_rules.value_or(nominated.priority() >= query_.pod.priority());
   }
   Deficit DeficitOf(NodeRow row) const { return DeficitOf(nodes_.node(row)); }
 
@@ -523,7 +590,8 @@ class Planner {
       }
       gone.Evict(unit);
     }
-    if (!gone.all().empty()) return Status::Success();
+    SparePlaces(original, gone);
+    if (!gone.all().empty() || !taken_.empty()) return Status::Success();
     waits_ = true;
     result.nominated_node.reset();
     return Status::Unschedulable("waiting for terminating pods to give back their quota");
@@ -605,6 +673,9 @@ class Planner {
     }
     candidate->pdb_violations =
         static_cast<int>(SplitByBudget(candidate->victims, query_.budgets).violating.size());
+    for (const VictimUnit& place : taken_) {
+      candidate->victims.insert(candidate->victims.end(), place.pods.begin(), place.pods.end());
+    }
     absl::c_stable_sort(candidate->victims,
                         [](const auto& a, const auto& b) { return MoreImportantPod(*a, *b); });
     result.nominated_node = candidate->node;
@@ -630,6 +701,8 @@ class Planner {
   absl::flat_hash_set<NodeRow> rows_too_late_;  // where somebody might not go after others
   std::vector<int> without_room_;  // sites for which the quotas had no room, by kind of node
   SpentBudgets spent_;             // by the units that are gone
+  std::vector<VictimUnit> taken_;  // places
+  absl::flat_hash_set<NodeRow> rows_of_places_;
   bool passed_over_ = false;
 };
 
@@ -644,9 +717,11 @@ void KeepInPlacement(const CycleState& state, std::vector<NodeRow>& rows) {
 // Who goes first may leave a quota too little for others to go. So budgets keep nobody from a plan
 // that the listed order has.
 Status PlanVictims(const VictimQuery& query, PostFilterResult& result) {
-  Planner planner(query, GoFirst::kWithinBudgets);
-  Status status = planner.Plan(result);
-  if (status.ok() || planner.waits() || !planner.passed_over()) return status;
+  {
+    Planner planner(query, GoFirst::kWithinBudgets);
+    Status status = planner.Plan(result);
+    if (status.ok() || planner.waits() || !planner.passed_over()) return status;
+  }
   return Planner(query, GoFirst::kAsListed).Plan(result);
 }
 

@@ -5,7 +5,9 @@
 
 #include <vector>
 
+#include "absl/types/span.h"
 #include "berth/columns/node_table.h"
+#include "berth/extensions/nomination_rules.h"
 #include "berth/framework/cycle_state.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/postfilter.h"
@@ -30,6 +32,10 @@ struct VictimQuery {
   ShortRows& short_rows;
   VictimTrial& trial;
   VictimList& units;
+  // Pods that are nominated, and give way before any other pod is evicted; in the order in which
+  // they do.
+  absl::Span<const VictimUnit> places = {};
+  const NominationRules* nominations = nullptr;  // by which the others count; null: by priority
 };
 
 // Leaves out nodes on which the pod's group may not be: evictions there would be in vain.

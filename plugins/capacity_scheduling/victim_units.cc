@@ -9,7 +9,7 @@
 
 namespace berth {
 
-int SurplusOf(const Handle& handle, const std::string& group) {
+int SurplusOf(const Handle& handle, const std::string& group, int coming) {
   const std::optional<GroupSpec> spec = handle.groups().Spec(group);
   const GroupMembers* const members = handle.groups().Find(group);
   if (!spec.has_value() || members == nullptr || spec->disruption_mode != DisruptionMode::kSingle ||
@@ -20,7 +20,7 @@ int SurplusOf(const Handle& handle, const std::string& group) {
   for (const GroupMember& member : members->members()) {
     if (!member.node_name.empty() && !member.pod->deletion_time().has_value()) ++staying;
   }
-  return staying - spec->min_member;
+  return staying + coming - spec->min_member;
 }
 
 std::shared_ptr<const PodInfo> FindOn(const NodeTable& nodes, Symbol node, UidRef pod) {

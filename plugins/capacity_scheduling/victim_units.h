@@ -21,8 +21,9 @@ struct RunningPod {
   Symbol node;
 };
 
-// How many of the gang's pods may go one by one, before all others have to go at once.
-int SurplusOf(const Handle& handle, const std::string& group);
+// How many of the gang's pods may go one by one, before all others have to go at once. `coming`:
+// members that are nominated, and count as well.
+int SurplusOf(const Handle& handle, const std::string& group, int coming = 0);
 
 // The pod of that uid on the node, as it is now; null if there is none.
 std::shared_ptr<const PodInfo> FindOn(const NodeTable& nodes, Symbol node, UidRef pod);

@@ -13,9 +13,15 @@ constexpr size_t kMaxChanges = 4096;
 
 }  // namespace
 
+// The same node again is the same nomination.
 void Nominations::Nominate(std::shared_ptr<const PodInfo> pod, absl::string_view node_name) {
-  PutBack(std::move(pod),
-          node_name.empty() ? Place() : Place{Symbol::Intern(node_name), ++last_order_});
+  Place place;
+  if (!node_name.empty()) {
+    const Place before = PlaceOf(*pod);
+    place.node = Symbol::Intern(node_name);
+    place.order = before.node == place.node ? before.order : ++last_order_;
+  }
+  PutBack(std::move(pod), place);
 }
 
 void Nominations::PutBack(std::shared_ptr<const PodInfo> pod, Place place) {
@@ -50,8 +56,13 @@ void Nominations::Update(const PodInfo& old_pod, std::shared_ptr<const PodInfo> 
   if (node_name.empty() && old_pod.nominated_node_name().empty()) {
     node_name = NominatedNode(old_pod);
   }
+  const Place before = PlaceOf(old_pod);
   Remove(*old_pod.identity());
-  Nominate(std::move(new_pod), node_name);
+  if (!node_name.empty() && before.node.view() == node_name) {
+    PutBack(std::move(new_pod), before);
+  } else {
+    Nominate(std::move(new_pod), node_name);
+  }
 }
 
 void Nominations::Remove(UidRef pod) {

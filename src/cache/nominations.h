@@ -43,6 +43,7 @@ class Nominations final : public Nominator {
 
   absl::Span<const std::shared_ptr<const PodInfo>> NominatedPods(Symbol node_name) const override;
   std::string NominatedNode(const PodInfo& pod) const override;
+  uint64_t OrderOf(const PodInfo& pod) const override { return PlaceOf(pod).order; }
   void ForEach(const std::function<void(const PodInfo& pod, absl::string_view node_name)>& visit)
       const override;
   uint64_t version() const override { return version_; }

@@ -115,6 +115,21 @@ void ClusterState::AppendDeclaration(const PodInfo& pod, std::string& text) cons
   framework->plugins().group->AppendDeclaration(pod, text);
 }
 
+std::vector<std::shared_ptr<const PodInfo>> ClusterState::NominationsEndedBy(
+    const PodInfo& preemptor, Symbol node_name) const {
+  const Framework* framework =
+      profiles_ == nullptr ? nullptr : profiles_->Find(preemptor.scheduler_name());
+  std::vector<std::shared_ptr<const PodInfo>> ended;
+  for (const auto& nominated : nominations_.NominatedPods(node_name)) {
+    const bool is_lower =
+        nominated->priority() < preemptor.priority() && nominated->uid() != preemptor.uid();
+    const bool counts = is_lower && framework != nullptr &&
+                        framework->nomination_filter().CountsByRules(*nominated, preemptor);
+    if (is_lower && !counts) ended.push_back(nominated);
+  }
+  return ended;
+}
+
 void ClusterState::Assume(const std::shared_ptr<const PodInfo>& pod, Symbol node_name) {
   const absl::Status assumed = cache_.AssumePod(pod, node_name);
   BERTH_CHECK(assumed.ok()) << assumed.message();

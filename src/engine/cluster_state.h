@@ -145,6 +145,14 @@ class ClusterState {
   }
   const Nominations& nominations() const { return nominations_; }
   Nominations& nominations() { return nominations_; }
+  // Whose nominations to the node end when the pod preempts there: those of lower priority, unless
+  // NominationRules of the pod's profile say that they count for it.
+  std::vector<std::shared_ptr<const PodInfo>> NominationsEndedBy(const PodInfo& preemptor,
+                                                                 Symbol node_name) const;
+  // Whether a place is all that the pod has: it is nominated, and on no node.
+  bool IsOnlyNominated(const PodInfo& pod) const {
+    return cache_.FindPod(*pod.identity()) == nullptr && !nominations_.NominatedNode(pod).empty();
+  }
   Cache& cache() { return cache_; }
   const Cache& cache() const { return cache_; }
 

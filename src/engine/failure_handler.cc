@@ -63,8 +63,7 @@ void FailureHandler::EndNominations(const GroupMembers& group) {
 }
 
 void FailureHandler::ClearLowerNominations(const PodInfo& pod, const std::string& node_name) {
-  for (const auto& nominated : PodsNominatedTo(Symbol::Intern(node_name))) {
-    if (nominated->priority() >= pod.priority() || nominated->uid() == pod.uid()) continue;
+  for (const auto& nominated : cluster_.NominationsEndedBy(pod, Symbol::Intern(node_name))) {
     EndNomination(nominated);
   }
 }

@@ -36,11 +36,13 @@ class FailureHandler {
   // The group of these pods may not be tried: those that have no node wait in vain for the room
   // that was made for them, which others may have.
   void EndNominations(const GroupMembers& group);
-  // Pods of lower priority that were nominated to the node have lost the room they waited for.
+  // Pods that were nominated to the node have lost the room they waited for: those of lower
+  // priority, unless a plugin's NominationRules say otherwise.
   void ClearLowerNominations(const PodInfo& pod, const std::string& node_name);
+  // What the pod was nominated for is another pod's from now on.
+  void EndNomination(const std::shared_ptr<const PodInfo>& pod);
 
  private:
-  void EndNomination(const std::shared_ptr<const PodInfo>& pod);
   std::vector<std::shared_ptr<const PodInfo>> PodsNominatedTo(Symbol node_name) const;
 
   ClusterState& cluster_;

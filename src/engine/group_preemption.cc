@@ -229,6 +229,32 @@ void GroupPreemption::Plan(const AttemptRequest& request,
   PlanInOrders(request, orders, PartsAsPodSets(request), shortage, result);
 }
 
+void GroupPreemption::PlanTogether(const AttemptRequest& request, AttemptResult& result) {
+  if (result.plans.size() < 2 || !OrderOfVictimsMayDecide(request)) return;
+  AttemptRequest planned = request;
+  planned.pods.clear();
+  for (const AttemptResult::Plan& plan : result.plans) planned.pods.push_back(plan.pod);
+  planned.minimum = static_cast<int>(planned.pods.size());
+  planned.quorum = Quorum(planned.minimum);
+  AttemptResult other;
+  other.failed.push_back(result.failed.front());
+  {
+    Transaction transaction(cluster_, result.placed);
+    for (const Binder::Member& member : result.placed) {
+      transaction.Nominate(member.placement.pod, "");
+    }
+    Plan(planned, std::nullopt, other);
+  }
+  result.cycles += other.cycles;
+  result.post_filters += other.post_filters;
+  if (other.answer != GroupAnswer::kPlan || !(CostOf(other) < CostOf(result))) return;
+  result.plans = std::move(other.plans);
+  for (const PodFailure& failure : other.failed) {
+    if (!failure.nominated_node.has_value()) continue;
+    FailureOf(failure.pod, failure.message, result).nominated_node = failure.nominated_node;
+  }
+}
+
 void GroupPreemption::PlanPodSets(const AttemptRequest& request,
                                   const std::vector<PodSet>& pod_sets, AttemptResult& result) {
   PlanInOrders(request, {DraftOrder::kCheapestPodSetsFirst, DraftOrder::kHardestPodSetsFirst},

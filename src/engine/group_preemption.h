@@ -63,6 +63,11 @@ class GroupPreemption {
   void PlanMore(const AttemptRequest& request, const std::vector<PodSet>& pod_sets,
                 AttemptResult& result);
 
+  // For members that are planned one by one, as they are beyond the minimum, and each evict: a plan
+  // for all of them together takes the place of theirs if it costs less. An earlier one evicts
+  // what nobody needs once the later ones have evicted. Where plugins have VictimRules.
+  void PlanTogether(const AttemptRequest& request, AttemptResult& result);
+
   // For a group that no eviction would help: what is held for its members is for others.
   void EndNominations(const AttemptRequest& request, AttemptResult& result) const;
 

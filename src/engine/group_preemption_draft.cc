@@ -116,14 +116,18 @@ bool GroupPreemption::Draft::Evict(const PodPtr& preemptor, const PostFilterResu
   if (!budgets.empty()) violating = SplitByBudget(plan.victims, budgets).violating;
   for (const PodPtr& victim : plan.victims) {
     const CachedPod* known = cluster_.cache().FindPod(*victim->identity());
-    if (known == nullptr) continue;
+    if (known == nullptr) {
+      if (cluster_.IsOnlyNominated(*victim)) {
+        transaction_.Nominate(victim, "");
+        gave_way_.push_back({victim, preemptor, plan.plugin});
+      }
+      continue;
+    }
     victims_.push_back({known->pod, known->node_name, preemptor, plan.plugin,
                         absl::c_linear_search(violating, victim)});
   }
-  for (const PodPtr& nominated :
-       std::vector<PodPtr>(cluster_.nominations().NominatedPods(node_name).begin(),
-                           cluster_.nominations().NominatedPods(node_name).end())) {
-    if (nominated->priority() < preemptor->priority()) transaction_.Nominate(nominated, "");
+  for (const PodPtr& nominated : cluster_.NominationsEndedBy(*preemptor, node_name)) {
+    transaction_.Nominate(nominated, "");
   }
   transaction_.Evict(plan.victims);
   const NodeRow row = cluster_.nodes().FindRow(node_name);
@@ -449,6 +453,16 @@ void GroupPreemption::Draft::Carry(AttemptResult& result) {
     }
     plans[plan].result.victims.push_back(victim.pod);
     plans[plan].result.plugin = victim.plugin;
+  }
+  for (const GivenPlace& place : gave_way_) {
+    // Back where it was, if what was tried there was taken back.
+    if (!cluster_.nominations().NominatedNode(*place.pod).empty()) continue;
+    for (AttemptResult::Plan& plan : plans) {
+      if (plan.pod != place.preemptor || absl::c_linear_search(plan.result.victims, place.pod))
+        continue;
+      plan.result.victims.push_back(place.pod);
+      plan.result.plugin = place.plugin;
+    }
   }
   transaction_.RollBack();
   NominatePods(std::move(plans), result);

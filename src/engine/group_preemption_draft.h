@@ -149,6 +149,13 @@ class GroupPreemption::Draft {
   AttemptResult trial_;
   Transaction transaction_;
   std::vector<Victim> victims_;
+  // Pods that were nominated, and whose nominations end for a member.
+  struct GivenPlace {
+    PodPtr pod;
+    PodPtr preemptor;
+    Symbol plugin;
+  };
+  std::vector<GivenPlace> gave_way_;
   // Where members are with which the group is whole without the victims that are left.
   Places kept_places_;
   absl::flat_hash_set<const PodInfo*> sharing_;  // members, while victims are spared

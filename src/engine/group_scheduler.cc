@@ -64,6 +64,7 @@ void GroupScheduler::Place(const AttemptRequest& request, AttemptResult& result)
       result.placed.size() < request.pods.size()) {
     preemption_.PlanMore(request, {}, result);
   }
+  if (result.answer != GroupAnswer::kPlan) preemption_.PlanTogether(request, result);
   PlanMoves(request, result);
 }
 

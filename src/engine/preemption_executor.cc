@@ -33,8 +33,8 @@ void PreemptionExecutor::Execute(const AttemptResult::Plan& to_do, const std::st
   // kube-scheduler v1.35 preemption.go prepareCandidateAsync: where all victims leave already,
   // nothing is done.
   const bool evicts =
-      absl::c_any_of(plan.victims, [](const std::shared_ptr<const PodInfo>& victim) {
-        return !victim->deletion_time().has_value();
+      absl::c_any_of(plan.victims, [this](const std::shared_ptr<const PodInfo>& victim) {
+        return !victim->deletion_time().has_value() && !cluster_.IsOnlyNominated(*victim);
       });
   if (evicts && !node.empty()) failure_handler_.ClearLowerNominations(*preemptor, node);
   const std::string message =
@@ -42,7 +42,13 @@ void PreemptionExecutor::Execute(const AttemptResult::Plan& to_do, const std::st
                    moves ? ": moving to make room in one piece for a group"
                          : ": preempting to accommodate a higher priority pod");
   std::vector<Evictions::Victim> victims;
+  bool takes_places = false;
   for (const auto& victim : plan.victims) {
+    if (cluster_.IsOnlyNominated(*victim)) {
+      failure_handler_.EndNomination(victim);
+      takes_places = true;
+      continue;
+    }
     RecordedEvent event{.regarding = victim->identity(),
                         .scheduler_name = preemptor->scheduler_name(),
                         .warning = false,
@@ -65,7 +71,11 @@ void PreemptionExecutor::Execute(const AttemptResult::Plan& to_do, const std::st
     }
     victims.push_back({message, std::move(event)});
   }
-  if (victims.empty()) return;
+  if (victims.empty()) {
+    // Perhaps nobody leaves: then no event would have it tried again.
+    if (takes_places) queue_.Retry(preemptor->uid(), SchedulingQueue::RetryBackoff::kUnlessIdle);
+    return;
+  }
   metrics_.EvictionsBegan(preemptor->uid());
   evictions_.Start(*options_.cluster, preemptor, std::move(victims));
 }

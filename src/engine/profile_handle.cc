@@ -21,7 +21,7 @@ Status ProfileHandle::RunFilterPlugins(const CycleState& state, const PodInfo& p
 Status ProfileHandle::RunFilterPluginsWithNominatedPods(const CycleState& state, const PodInfo& pod,
                                                         const NodeInfo& node) {
   BERTH_CHECK(framework_ != nullptr);
-  return framework_->nomination_filter().RunFilterWithNominatedPods(state, pod, node);
+  return framework_->nomination_filter().RunFilterByNominationRules(state, pod, node);
 }
 
 Status ProfileHandle::RunPreFilterExtensionAddPod(CycleState& state, const PodInfo& pod,

@@ -42,7 +42,7 @@ CycleResult EndedByPreFilter(PreFilterOutcome outcome) {
 NodeRow FindNominatedNode(const EvaluationRequest& request, const PreFilterOutcome& pre_filter) {
   const NodeRow row = request.nodes.FindRow(request.nominated_node);
   if (row < 0 || !pre_filter.Leaves(row, request.nodes)) return -1;
-  const Status status = request.framework.nomination_filter().RunFilterWithNominatedPods(
+  const Status status = request.framework.nomination_filter().RunFilterByNominationRules(
       request.state, *request.pod, request.nodes.node(row));
   if (!status.ok()) return -1;
   std::vector<NodeRow> feasible = {row};

@@ -61,13 +61,13 @@ void Transaction::Preempt(const std::shared_ptr<const PodInfo>& preemptor,
                           const PostFilterResult& plan, absl::Time now) {
   if (plan.nominated_node.has_value() && !plan.nominated_node->empty()) {
     const Symbol node_name = Symbol::Intern(*plan.nominated_node);
-    const auto nominated = cluster_.nominations().NominatedPods(node_name);
-    const std::vector<std::shared_ptr<const PodInfo>> pods(nominated.begin(), nominated.end());
-    for (const auto& pod : pods) {
-      if (pod->priority() < preemptor->priority()) Nominate(pod, "");
-    }
+    for (const auto& pod : cluster_.NominationsEndedBy(*preemptor, node_name)) Nominate(pod, "");
   }
   for (const auto& victim : plan.victims) {
+    if (cluster_.IsOnlyNominated(*victim)) {
+      Nominate(victim, "");
+      continue;
+    }
     const std::shared_ptr<const PodInfo> pod = cluster_.FindPod(*victim->identity());
     if (pod == nullptr || pod->deletion_time().has_value()) continue;  // expected to leave already
     const bool spends = cluster_.SpendDisruption(*pod);

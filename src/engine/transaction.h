@@ -48,7 +48,8 @@ class Transaction {
   // The pod is nominated to that node; "": to none, e.g. because it was placed.
   void Nominate(const std::shared_ptr<const PodInfo>& pod, absl::string_view node_name);
   // The pod preempts: it is nominated, nominations of lower priority to its node end, and its
-  // victims count as terminating: they are there until they have gone. Budgets count them.
+  // victims count as terminating: they are there until they have gone. Budgets count them. Those
+  // that are only nominated are so no more.
   void Preempt(const std::shared_ptr<const PodInfo>& preemptor, const PostFilterResult& plan,
                absl::Time now);
   // Takes the pods off their nodes, as if they had gone. Evict: as if they had been evicted, which

@@ -197,6 +197,9 @@ void CapabilityFinder::FindObservers() {
     if (auto* observer = plugins_.As<SyncObserver>(index)) {
       plugins_.sync_observers.push_back({observer, Name(index), index});
     }
+    if (const auto* rules = plugins_.As<const NominationRules>(index)) {
+      plugins_.nomination_rules.push_back(rules);
+    }
     if (plugins_.As<AnsweredOutside>(index) != nullptr) {
       plugins_.answered_outside.push_back(Name(index));
     }

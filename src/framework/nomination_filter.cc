@@ -83,17 +83,42 @@ Status NominationFilter::RunFilterWith(const PodList& nominated, const CycleStat
 
 // The pass with the nominated pods keeps their room free; the pass without them makes sure that the
 // pod does not depend on pods that may never come.
-Status NominationFilter::RunFilterWithNominatedPods(const CycleState& state, const PodInfo& pod,
-                                                    const NodeInfo& node) const {
+template <class Counts>
+Status NominationFilter::RunFilterBeside(const Counts& counts, const CycleState& state,
+                                         const PodInfo& pod, const NodeInfo& node) const {
   PodList nominated;
   for (const auto& candidate : plugins_.handle.nominator().NominatedPods(node.name())) {
-    if (CountsFor(*candidate, pod)) nominated.push_back(candidate);
+    if (counts(*candidate, pod)) nominated.push_back(candidate);
   }
   if (!nominated.empty()) {
     Status status = RunFilterWith(nominated, state, pod, node);
     if (!status.ok()) return status;
   }
   return filters_.RunFilter(state, pod, node);
+}
+
+Status NominationFilter::RunFilterWithNominatedPods(const CycleState& state, const PodInfo& pod,
+                                                    const NodeInfo& node) const {
+  const auto counts = [](const PodInfo& nominated, const PodInfo& of) {
+    return CountsFor(nominated, of);
+  };
+  return RunFilterBeside(counts, state, pod, node);
+}
+
+Status NominationFilter::RunFilterByNominationRules(const CycleState& state, const PodInfo& pod,
+                                                    const NodeInfo& node) const {
+  const auto counts = [this](const PodInfo& nominated, const PodInfo& of) {
+    return CountsByRules(nominated, of);
+  };
+  return RunFilterBeside(counts, state, pod, node);
+}
+
+bool NominationFilter::CountsByRules(const PodInfo& nominated, const PodInfo& pod) const {
+  if (nominated.uid() == pod.uid()) return false;
+  for (const NominationRules* const rules : plugins_.nomination_rules) {
+    if (const auto counts = rules->NominationCountsFor(nominated, pod)) return *counts;
+  }
+  return CountsFor(nominated, pod);
 }
 
 NominationFilter::RowsByNomination NominationFilter::SplitByNomination(

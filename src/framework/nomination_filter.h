@@ -34,6 +34,12 @@ class NominationFilter {
   // The per-node form.
   Status RunFilterWithNominatedPods(const CycleState& state, const PodInfo& pod,
                                     const NodeInfo& node) const;
+  // The same where a plugin's NominationRules say which nominated pods count: for the node that the
+  // pod is nominated to, and in plans of evictions.
+  Status RunFilterByNominationRules(const CycleState& state, const PodInfo& pod,
+                                    const NodeInfo& node) const;
+  // Whether `nominated` counts for `pod` by these; of the pod itself it is false.
+  bool CountsByRules(const PodInfo& nominated, const PodInfo& pod) const;
   // The batch form on `rows`: afterwards verdicts.code(row) and rejector(row) are set for them. A
   // row with relevant nominated pods gets the verdict of RunFilterWithNominatedPods, the others
   // that of the plugins in `only`. Returns Success, or the Error that ends the cycle.
@@ -60,6 +66,10 @@ class NominationFilter {
   struct NominatedNode;
   struct FirstResourceFilter;
 
+  // `counts`: whether a pod nominated to the node does for `pod`.
+  template <class Counts>
+  Status RunFilterBeside(const Counts& counts, const CycleState& state, const PodInfo& pod,
+                         const NodeInfo& node) const;
   const NodeInfo& WithNominatedPods(const NodeInfo& node, PodList nominated) const;
   Status RunFilterWith(const PodList& nominated, const CycleState& state, const PodInfo& pod,
                        const NodeInfo& node) const;

@@ -14,6 +14,7 @@
 #include "berth/config/profile.h"
 #include "berth/extensions/explain.h"
 #include "berth/extensions/group.h"
+#include "berth/extensions/nomination_rules.h"
 #include "berth/extensions/observer.h"
 #include "berth/extensions/queue_order.h"
 #include "berth/extensions/quota_report.h"
@@ -171,6 +172,7 @@ struct ProfilePlugins {
   std::vector<Hook<const ExplainPlugin>> node_explainers;
   std::vector<Hook<const WaitingExplainer>> waiting_explainers;
   std::vector<Hook<UsageReporter>> usage_reporters;
+  std::vector<const NominationRules*> nomination_rules;
   QueueOrder* queue_order = nullptr;  // the first that is one, or null
   std::vector<Hook<QuotaReporter>> quota_reporters;
 

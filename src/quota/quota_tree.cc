@@ -319,8 +319,12 @@ std::optional<QuotaTree::Shortage> QuotaTree::FindShortageOf(QuotaId quota, int 
 std::string QuotaTree::ToString(const Shortage& shortage) const {
   const QuotaLine& line = lines_[shortage.line];
   const auto text = [&](__int128 amount) { return line.QuantityOf(Clamp(amount)).ToString(); };
+  // What leaves may be used as well: that reads as if more were used than there is.
   const std::string needed =
-      absl::StrCat(shortage.kept > 0 ? absl::StrCat(", and keeps ", text(shortage.kept),
+      absl::StrCat(shortage.nominated > 0
+                       ? absl::StrCat(", ", text(shortage.nominated), " by pods that are nominated")
+                       : "",
+                   shortage.kept > 0 ? absl::StrCat(", and keeps ", text(shortage.kept),
                                                     " for quotas below it that do not lend")
                                      : "",
                    "; needs ", text(shortage.needed));

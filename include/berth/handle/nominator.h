@@ -26,6 +26,9 @@ class Nominator {
       Symbol node_name) const = 0;
   // The node `pod` is nominated to; empty if none.
   virtual std::string NominatedNode(const PodInfo& pod) const = 0;
+  // Later nominations are higher; of a pod that is not nominated 0. One that a plan ended and that
+  // is back since has its own.
+  virtual uint64_t OrderOf(const PodInfo&) const { return 0; }
   // Every nominated pod, by node name.
   virtual void ForEach(
       const std::function<void(const PodInfo& pod, absl::string_view node_name)>& visit) const = 0;

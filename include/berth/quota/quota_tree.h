@@ -104,6 +104,7 @@ class QuotaTree {
     int64_t needed = 0;
     __int128 used = 0, limit = 0;  // of that quota
     __int128 kept = 0;             // of the limit, unused, by quotas below that do not lend it
+    __int128 nominated = 0;        // of `used`, by pods that do not run yet: for ToString()
   };
   // Claims may do without what is `possible`: as much of it as the nodes have left and no more is
   // asked of the cluster. The bounds of quotas hold for all of it.
