@@ -141,8 +141,7 @@ std::optional<Evaluation> IncrementalEvaluator::RecallRejection(const Evaluation
   if (cache == nullptr) return std::nullopt;
   own.SetWorkBudget(request.state.work_budget());
   own.work_budget().Refill();
-  const Outcome outcome =
-      cache->Refresh(own, pod, request.nodes, request.nominator, beyond_node);
+  const Outcome outcome = cache->Refresh(own, pod, request.nodes, request.nominator, beyond_node);
   request.state.SetWorkBudget(own.work_budget());
   if (outcome == Outcome::kYielded) return Evaluation();
   if (outcome == Outcome::kUnknown) caches_.ForgetRejections(by_spec);
@@ -169,8 +168,8 @@ Diagnosis* IncrementalEvaluator::CacheRejection(const EvaluationRequest& request
                                     : caches_.AddRejections(by_spec, request.nodes.size());
   if (cache == nullptr) return nullptr;
   request.state.work_budget().Lift();
-  const Outcome outcome = cache->Refresh(request.state, *request.pod, request.nodes,
-                                         request.nominator, beyond_node);
+  const Outcome outcome =
+      cache->Refresh(request.state, *request.pod, request.nodes, request.nominator, beyond_node);
   if (outcome == Outcome::kUnknown) caches_.ForgetRejections(by_spec);
   if (outcome != Outcome::kRejected) return nullptr;
   cache->set_last_pod_was_rejected(true);

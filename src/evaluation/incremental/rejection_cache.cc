@@ -99,8 +99,7 @@ RejectionCache::Outcome RejectionCache::FilterEach(const CycleState& state,
 // Filters up to `at_once` marked rows with the batch forms; rows that fit stay marked.
 RejectionCache::Outcome RejectionCache::FilterMany(const CycleState& state,
                                                    const PodInfo& evaluated_pod,
-                                                   const NodeTable& nodes,
-                                                   size_t at_once) {
+                                                   const NodeTable& nodes, size_t at_once) {
   const size_t kept = marked_.size() - std::min(at_once, marked_.size());
   const std::vector<NodeRow> some(marked_.rbegin(), marked_.rend() - kept);
   marked_.resize(kept);
