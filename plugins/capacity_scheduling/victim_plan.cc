@@ -15,6 +15,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "berth/framework/placement.h"
 #include "plugins/capacity_scheduling/deficit.h"
@@ -28,7 +29,7 @@ namespace {
 // A node and the units that would go for it, as far as sums of requests say.
 struct Site {
   NodeRow row = -1;
-  std::vector<int> units;  // in order
+  absl::InlinedVector<int, 8> units;  // in order
   // By these, then by the last unit, then by the row, the best is chosen.
   int violations = 0;
   int32_t priority = std::numeric_limits<int32_t>::min();
@@ -225,9 +226,9 @@ class Planner {
         if (best->Cost() == bound && units_.Before(best->units.back(), unit)) return best;
       }
       const auto weigh_nodes_of = [&](int number) {
-        const std::vector<Symbol> names = units_.unit(number).nodes;
-        for (const Symbol name : names) {
-          const NodeRow row = nodes_.FindRow(name);
+        // By position: a node that is weighed adds units.
+        for (size_t i = 0; i < units_.unit(number).nodes.size(); ++i) {
+          const NodeRow row = nodes_.FindRow(units_.unit(number).nodes[i]);
           if (row < 0 || is_weighed[row] || !IsOpen(row)) continue;
           is_weighed[row] = true;
           std::optional<Site> site = Weigh(row);
