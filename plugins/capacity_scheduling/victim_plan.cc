@@ -516,8 +516,9 @@ class Planner {
     absl::c_sort(order,
                  [this](const auto& a, const auto& b) { return IsBetter(b.first, a.first); });
     for (const auto& [alone, unit] : order) {
+      if (!SumsHold(original, gone, unit)) continue;
       gone.Spare(unit);
-      if (SumsHold(original, gone) && gone.LeavesGangWhole(unit) && query_.trial.HasRoom().ok() &&
+      if (gone.LeavesGangWhole(unit) && query_.trial.HasRoom().ok() &&
           Filter(original, gone).ok() &&
           (orders == Orders::kAsListed || gone.IsAllowedInSomeOrder())) {
         continue;
@@ -530,12 +531,13 @@ class Planner {
     return Status::Unschedulable("waiting for terminating pods to give back their quota");
   }
 
-  // Whether sums of requests allow the pod on the node. That mostly says no, and costs little.
-  bool SumsHold(const NodeInfo& node, const EvictedUnits& gone) const {
+  // Whether sums of requests allow the pod on the node, if `spared` stayed. That mostly says no, and
+  // costs little.
+  bool SumsHold(const NodeInfo& node, const EvictedUnits& gone, int spared = -1) const {
     Deficit deficit = DeficitOf(node);
     for (const int unit : gone.all()) {
       if (deficit.met()) return true;
-      RemoveOn(node.name(), unit, deficit);
+      if (unit != spared) RemoveOn(node.name(), unit, deficit);
     }
     return deficit.met();
   }
