@@ -59,7 +59,7 @@ std::vector<const PodInfo*> GroupPreemption::Draft::StillMissing(
   std::vector<const PodInfo*> missing;
   const int least = std::max(1, request_.minimum - this->placed());
   for (size_t i = first; i < order.size() && static_cast<int>(missing.size()) < least; ++i) {
-    if (!placed.contains(order[i].get())) missing.push_back(order[i].get());
+    if (placed.empty() || !placed.contains(order[i].get())) missing.push_back(order[i].get());
   }
   return missing;
 }
