@@ -531,8 +531,8 @@ class Planner {
     return Status::Unschedulable("waiting for terminating pods to give back their quota");
   }
 
-  // Whether sums of requests allow the pod on the node, if `spared` stayed. That mostly says no, and
-  // costs little.
+  // Whether sums of requests allow the pod on the node, if `spared` stayed. That mostly says no,
+  // and costs little.
   bool SumsHold(const NodeInfo& node, const EvictedUnits& gone, int spared = -1) const {
     Deficit deficit = DeficitOf(node);
     for (const int unit : gone.all()) {
