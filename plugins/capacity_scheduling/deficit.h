@@ -3,12 +3,14 @@
 #ifndef BERTH_PLUGINS_CAPACITY_SCHEDULING_DEFICIT_H_
 #define BERTH_PLUGINS_CAPACITY_SCHEDULING_DEFICIT_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
 #include "berth/api/resources.h"
 #include "berth/framework/node_info.h"
@@ -45,12 +47,13 @@ class Deficit {
       helps |= amount > 0;
       lack -= amount;
     }
-    std::erase_if(lacks_, [](const auto& lack) { return lack.second <= 0; });
+    const auto has_enough = [](const auto& lack) { return lack.second <= 0; };
+    lacks_.erase(std::remove_if(lacks_.begin(), lacks_.end(), has_enough), lacks_.end());
     return helps;
   }
 
  private:
-  std::vector<std::pair<ResourceId, __int128>> lacks_;
+  absl::InlinedVector<std::pair<ResourceId, __int128>, 4> lacks_;
   int64_t pods_ = 0;
 };
 

@@ -102,6 +102,7 @@ void QuotaTrial::Move(const VictimUnit& unit, bool gone) {
     const QuotaCharge* const charge = book_.FindChargeOrPromise(*pod->identity());
     if (charge == nullptr) continue;
     Change(charge->quota, charge->amounts, gone ? -1 : 1);
+    if (charge->claims.empty()) continue;
     std::vector<const ClaimUser*> before;
     for (const ClaimCharge& of : charge->claims) before.push_back(StayingUser(of.claim));
     if (gone) {
@@ -146,8 +147,13 @@ bool QuotaTrial::PlaceOn(const LabelSet& node) {
 LineAmounts QuotaTrial::AskedOn(const LabelSet* node) const {
   LineAmounts asked;
   for (const Asked& some : asked_) {
-    const LineAmounts charge = book_.tree().ChargeOf(some.each, node);
-    for (int i = 0; i < some.pods; ++i) AddAmounts(charge, asked);
+    LineAmounts charge = book_.tree().ChargeOf(some.each, node);
+    for (auto& [line, amount] : charge) {
+      if (__builtin_mul_overflow(amount, int64_t{some.pods}, &amount)) {
+        amount = std::numeric_limits<int64_t>::max();
+      }
+    }
+    AddAmounts(charge, asked);
   }
   return asked;
 }

@@ -32,27 +32,32 @@ std::vector<int> SurplusByNode::OfGang(int number) {
 }
 
 int SurplusByNode::ForRow(int number, NodeRow row) {
-  const OfRow& of_row = Row(row);
-  const auto other = of_row.in_place_of.find(number);
-  return other == of_row.in_place_of.end() ? number : other->second;
+  const OfRow* const split = Row(row);
+  if (split == nullptr) return number;
+  const auto other = split->in_place_of.find(number);
+  return other == split->in_place_of.end() ? number : other->second;
 }
 
-const SurplusByNode::OfRow& SurplusByNode::Row(NodeRow row) {
-  if (const auto known = rows_.find(row); known != rows_.end()) return known->second;
-  OfRow of_row;
+const SurplusByNode::OfRow* SurplusByNode::Row(NodeRow row) {
+  if (const auto known = rows_.find(row); known != rows_.end()) return known->second.get();
   const std::vector<int>& listed = listed_.OnRow(row);
-  for (const int number : listed) {
+  const auto is_core = [this](int number) {
     const VictimUnit& unit = listed_.unit(number);
-    if (!unit.group.empty() && unit.pods.size() > 1) {
-      Split(number, nodes_.node(row).name(), of_row);
-    }
-  }
-  const bool is_as_listed = of_row.units.empty();
+    return unit.pods.size() > 1 && !unit.group.empty();
+  };
+  if (absl::c_none_of(listed, is_core)) return nullptr;
+  OfRow split;
   for (const int number : listed) {
-    if (!of_row.in_place_of.contains(number)) of_row.units.push_back(number);
+    if (is_core(number)) Split(number, nodes_.node(row).name(), split);
   }
-  if (!is_as_listed) absl::c_sort(of_row.units, [this](int a, int b) { return Before(a, b); });
-  return rows_.emplace(row, std::move(of_row)).first->second;
+  std::unique_ptr<const OfRow>& added = rows_[row];
+  if (split.in_place_of.empty()) return nullptr;
+  for (const int number : listed) {
+    if (!split.in_place_of.contains(number)) split.units.push_back(number);
+  }
+  absl::c_sort(split.units, [this](int a, int b) { return Before(a, b); });
+  added = std::make_unique<const OfRow>(std::move(split));
+  return added.get();
 }
 
 // Exchanges those who go alone for members on the node, as far as there are any among the core.

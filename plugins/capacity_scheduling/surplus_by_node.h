@@ -4,6 +4,7 @@
 #define BERTH_PLUGINS_CAPACITY_SCHEDULING_SURPLUS_BY_NODE_H_
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -28,7 +29,10 @@ class SurplusByNode final : public VictimList {
   const VictimUnit& unit(int number) const override;
   bool Before(int a, int b) const override;
   // As they are for this row.
-  const std::vector<int>& OnRow(NodeRow row) override { return Row(row).units; }
+  const std::vector<int>& OnRow(NodeRow row) override {
+    const OfRow* const split = Row(row);
+    return split == nullptr ? listed_.OnRow(row) : split->units;
+  }
   std::vector<int> OfGang(int number) override;
   int32_t LeastPriorityFrom(int position) const override {
     return listed_.LeastPriorityFrom(position);
@@ -50,13 +54,14 @@ class SurplusByNode final : public VictimList {
   static bool IsMade(int number) { return number >= kFirstMade; }
   const Made& made(int number) const { return made_[number - kFirstMade]; }
   int ListedOf(int number) const { return IsMade(number) ? made(number).listed : number; }
-  const OfRow& Row(NodeRow row);
+  // Null where all units are as listed.
+  const OfRow* Row(NodeRow row);
   void Split(int core, Symbol node, OfRow& of_row);
 
   const NodeTable& nodes_;
   VictimList& listed_;
   std::vector<Made> made_;
-  absl::flat_hash_map<NodeRow, OfRow> rows_;
+  absl::flat_hash_map<NodeRow, std::unique_ptr<const OfRow>> rows_;  // that have pods of gangs
 };
 
 }  // namespace berth

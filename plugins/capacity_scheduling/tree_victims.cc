@@ -22,6 +22,7 @@ void TreeVictims::FindQuotas() {
   if (find_quotas_ == nullptr) return;
   quotas_ = std::exchange(find_quotas_, nullptr)();
   least_priority_.resize(quotas_.size());
+  place_of_.assign(book_.tree().size(), -1);
   int32_t least = std::numeric_limits<int32_t>::max();
   for (int place = static_cast<int>(quotas_.size()) - 1; place >= 0; --place) {
     place_of_[quotas_[place]] = place;
@@ -85,7 +86,7 @@ int TreeVictims::NextOfQuota() {
       next_.push({VictimRank(behind->first, now_), -1, behind});
     }
     if (charge.leaving) continue;
-    const int number = UnitOf(charge);
+    const int number = UnitOf(charge, nullptr);
     if (number < 0 || units_[number].is_next) continue;
     if (units_[number].unit.pods.size() == 1) return number;
     units_[number].is_next = true;
@@ -103,16 +104,18 @@ const std::vector<int>& TreeVictims::OnRow(NodeRow row) {
   const auto [known, is_new] = on_row_.try_emplace(row);
   if (!is_new) return known->second;
   FindQuotas();
-  std::vector<int> here;
-  for (const std::shared_ptr<const PodInfo>& pod : handle_.nodes().node(row).pods()) {
+  std::vector<int>& here = known->second;
+  const NodeInfo& node = handle_.nodes().node(row);
+  here.reserve(node.pods().size());
+  for (const std::shared_ptr<const PodInfo>& pod : node.pods()) {
     const QuotaCharge* const charge = book_.FindCharge(*pod->identity());
-    if (charge == nullptr || charge->leaving || !place_of_.contains(charge->quota)) continue;
-    const int number = UnitOf(*charge);
+    if (charge == nullptr || charge->leaving || place_of_[charge->quota] < 0) continue;
+    const int number = UnitOf(*charge, charge->node == node.name() ? pod : nullptr);
     if (number >= 0) here.push_back(number);
   }
   absl::c_sort(here, [this](int a, int b) { return Before(a, b); });
   here.erase(std::unique(here.begin(), here.end()), here.end());
-  return on_row_[row] = std::move(here);
+  return here;
 }
 
 int32_t TreeVictims::LeastPriorityFrom(int position) const {
@@ -133,16 +136,16 @@ std::shared_ptr<const PodInfo> TreeVictims::PodOf(const QuotaCharge& charge) con
   return FindOn(handle_.nodes(), charge.node, *charge.pod);
 }
 
-int TreeVictims::UnitOf(const QuotaCharge& charge) {
-  const auto known = unit_of_.find(&charge);
-  if (known != unit_of_.end()) return known->second;
-  const std::optional<std::string> group = handle_.groups().GroupOfPod(charge.pod->uid());
-  if (group.has_value()) {
+int TreeVictims::UnitOf(const QuotaCharge& charge, std::shared_ptr<const PodInfo> pod) {
+  const auto [known, is_new] = unit_of_.try_emplace(&charge, -1);
+  if (!is_new) return known->second;
+  if (const std::optional<std::string> group = handle_.groups().GroupOfPod(charge.pod->uid())) {
     AddGang(charge, *group);
-  } else if (std::shared_ptr<const PodInfo> pod = PodOf(charge)) {
-    AddPod(charge, std::move(pod), AddUnit(charge, ""));
+    return unit_of_.at(&charge);
   }
-  return unit_of_.try_emplace(&charge, -1).first->second;
+  if (pod == nullptr) pod = PodOf(charge);
+  if (pod != nullptr) AddPod(charge, std::move(pod), known->second = AddUnit(charge, ""));
+  return known->second;
 }
 
 // As UnitsOf() of victim_units.h.
@@ -165,10 +168,12 @@ void TreeVictims::AddGang(const QuotaCharge& charge, const std::string& group) {
     if (pod == nullptr) continue;
     if (surplus > 0) {
       --surplus;
-      AddPod(*of, std::move(pod), AddUnit(*of, group));
+      unit_of_[of] = AddUnit(*of, group);
+      AddPod(*of, std::move(pod), unit_of_[of]);
       continue;
     }
     if (core < 0) core = AddUnit(*of, group);
+    unit_of_[of] = core;
     AddPod(*of, std::move(pod), core);
   }
   const int end = static_cast<int>(units_.size());
@@ -187,7 +192,7 @@ std::vector<int> TreeVictims::OfGang(int number) {
 }
 
 int TreeVictims::AddUnit(const QuotaCharge& first, const std::string& group) {
-  units_.push_back({VictimUnit{{}, {}, group}, place_of_.at(first.quota), {first.key, now_}});
+  units_.push_back({VictimUnit{{}, {}, group}, place_of_[first.quota], {first.key, now_}});
   return static_cast<int>(units_.size()) - 1;
 }
 
@@ -195,7 +200,6 @@ void TreeVictims::AddPod(const QuotaCharge& charge, std::shared_ptr<const PodInf
   if (!units_[to].unit.pods.empty()) units_[to].rank.Add({charge.key, now_});
   units_[to].unit.pods.push_back(std::move(pod));
   units_[to].unit.nodes.push_back(charge.node);
-  unit_of_[&charge] = to;
 }
 
 }  // namespace berth

@@ -5,7 +5,6 @@
 #define BERTH_PLUGINS_CAPACITY_SCHEDULING_TREE_VICTIMS_H_
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <queue>
@@ -58,8 +57,9 @@ class TreeVictims final : public VictimList {
   void AddPriority();
   // The next unit of the quota at next_quota_; -1 if there are no more.
   int NextOfQuota();
-  // The number of the unit that the pod goes with; -1 if it does not run any more.
-  int UnitOf(const QuotaCharge& charge);
+  // The number of the unit that the pod goes with; -1 if it does not run any more. `pod`: that of
+  // the charge, or null where it is still to be looked for.
+  int UnitOf(const QuotaCharge& charge, std::shared_ptr<const PodInfo> pod);
   void AddGang(const QuotaCharge& charge, const std::string& group);
   // Returns its number; it has no pod yet.
   int AddUnit(const QuotaCharge& first, const std::string& group);
@@ -71,10 +71,10 @@ class TreeVictims final : public VictimList {
   const absl::Time now_;
   std::function<std::vector<QuotaId>()> find_quotas_;  // null: they are known
   std::vector<QuotaId> quotas_;
-  absl::flat_hash_map<QuotaId, int> place_of_;
+  std::vector<int> place_of_;            // in these, by quota; -1 if it is none of them
   std::vector<int32_t> least_priority_;  // of the quota at that place and those behind it
 
-  std::deque<Ranked> units_;
+  std::vector<Ranked> units_;
   absl::flat_hash_map<const QuotaCharge*, int> unit_of_;
   absl::flat_hash_map<NodeRow, std::vector<int>> on_row_;
   std::vector<int> order_;  // as far as it was asked for

@@ -15,6 +15,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "berth/framework/placement.h"
 #include "plugins/capacity_scheduling/deficit.h"
@@ -29,7 +30,7 @@ namespace {
 // A node and the units that would go for it, as far as sums of requests say.
 struct Site {
   NodeRow row = -1;
-  std::vector<int> units;  // in order
+  absl::InlinedVector<int, 8> units;  // in order
   // By these, then by the last unit, then by the row, the best is chosen.
   int violations = 0;
   int32_t priority = std::numeric_limits<int32_t>::min();
@@ -292,9 +293,9 @@ class Planner {
         if (best->Cost() == bound && units_.Before(best->units.back(), unit)) return best;
       }
       const auto weigh_nodes_of = [&](int number) {
-        const std::vector<Symbol> names = units_.unit(number).nodes;
-        for (const Symbol name : names) {
-          const NodeRow row = nodes_.FindRow(name);
+        // By position: a node that is weighed adds units.
+        for (size_t i = 0; i < units_.unit(number).nodes.size(); ++i) {
+          const NodeRow row = nodes_.FindRow(units_.unit(number).nodes[i]);
           if (row < 0 || is_weighed[row] || !IsOpen(row)) continue;
           is_weighed[row] = true;
           std::optional<Site> site = Weigh(row);
@@ -582,8 +583,9 @@ class Planner {
     absl::c_sort(order,
                  [this](const auto& a, const auto& b) { return IsBetter(b.first, a.first); });
     for (const auto& [alone, unit] : order) {
+      if (!SumsHold(original, gone, unit)) continue;
       gone.Spare(unit);
-      if (SumsHold(original, gone) && gone.LeavesGangWhole(unit) && query_.trial.HasRoom().ok() &&
+      if (gone.LeavesGangWhole(unit) && query_.trial.HasRoom().ok() &&
           Filter(original, gone).ok() &&
           (orders == Orders::kAsListed || gone.IsAllowedInSomeOrder())) {
         continue;
@@ -597,12 +599,13 @@ class Planner {
     return Status::Unschedulable("waiting for terminating pods to give back their quota");
   }
 
-  // Whether sums of requests allow the pod on the node. That mostly says no, and costs little.
-  bool SumsHold(const NodeInfo& node, const EvictedUnits& gone) const {
+  // Whether sums of requests allow the pod on the node, if `spared` stayed. That mostly says no,
+  // and costs little.
+  bool SumsHold(const NodeInfo& node, const EvictedUnits& gone, int spared = -1) const {
     Deficit deficit = DeficitOf(node);
     for (const int unit : gone.all()) {
       if (deficit.met()) return true;
-      RemoveOn(node.name(), unit, deficit);
+      if (unit != spared) RemoveOn(node.name(), unit, deficit);
     }
     return deficit.met();
   }

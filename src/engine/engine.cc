@@ -308,6 +308,7 @@ AttemptRequest Engine::MakeRequest(const QueueEntry& entry) const {
   request.framework = profiles_.Find(entry.profile);
   request.history = entry.history;
   request.group = entry.name;
+  if (entry.is_group) request.pods.reserve(entry.members.size());
   for (const PendingPod& member : entry.members) request.pods.push_back(member.pod);
   if (entry.is_group && request.framework->plugins().group != nullptr) {
     DescribeGroup(*request.framework->plugins().group, cluster_.groups(), request);

@@ -59,7 +59,7 @@ std::vector<const PodInfo*> GroupPreemption::Draft::StillMissing(
   std::vector<const PodInfo*> missing;
   const int least = std::max(1, request_.minimum - this->placed());
   for (size_t i = first; i < order.size() && static_cast<int>(missing.size()) < least; ++i) {
-    if (!placed.contains(order[i].get())) missing.push_back(order[i].get());
+    if (placed.empty() || !placed.contains(order[i].get())) missing.push_back(order[i].get());
   }
   return missing;
 }
@@ -68,6 +68,11 @@ bool GroupPreemption::Draft::PlaceByEvicting(absl::Span<const PodPtr> order, siz
                                              size_t end) {
   absl::flat_hash_set<const PodInfo*> placed;
   for (const Binder::Member& member : trial_.placed) placed.insert(member.placement.pod.get());
+  std::optional<AttemptRequest> elsewhere;
+  if (elsewhere_.has_value()) {
+    elsewhere = request_;
+    elsewhere->placement = &*elsewhere_;
+  }
   const PodInfo* rejected = nullptr;
   const bool is_all = end - first == order.size();
   const int goal = goal_ >= 0 ? goal_ : is_all ? request_.minimum : 0;
@@ -80,8 +85,7 @@ bool GroupPreemption::Draft::PlaceByEvicting(absl::Span<const PodPtr> order, siz
     if (this->placed() + left < goal) break;
     --left;
     if (rejected != nullptr && AreEquivalent(*pod, *rejected)) continue;
-    AttemptRequest request = request_;
-    if (elsewhere_.has_value() && !evicts_) request.placement = &*elsewhere_;
+    const AttemptRequest& request = evicts_ || !elsewhere.has_value() ? request_ : *elsewhere;
     auto outcome = pod_scheduler_.PlaceOrPlan(request, pod, PodScheduler::AskPostFilter::kYes,
                                               trial_, StillMissing(order, i, placed));
     if (outcome.placed) {
@@ -424,8 +428,10 @@ void GroupPreemption::Draft::SpareVictims() {
     }
     std::erase_if(victims_, [](const Victim& victim) { return victim.is_spared; });
   };
-  spare([this](const std::vector<Victim*>& unit) { return IsWhole() && Spare(unit); });
-  if (IsWhole()) KeepPlaces();
+  if (absl::c_any_of(victims_, [this](const Victim& victim) { return CanStay(victim); })) {
+    spare([this](const std::vector<Victim*>& unit) { return IsWhole() && Spare(unit); });
+    if (IsWhole()) KeepPlaces();
+  }
   // What costs a search each time is done where it is cheap.
   constexpr size_t kMostVictims = 16, kMostMembers = 32;
   if (victims_.size() <= kMostVictims && request_.pods.size() <= kMostMembers) {

@@ -11,9 +11,9 @@ namespace {
 
 constexpr size_t kMaxNoteBytes = 1024;  // kube-scheduler v1.35 schedule_one.go truncateMessage
 
-std::string Truncated(const std::string& message) {
+std::string Truncated(absl::string_view message) {
   constexpr absl::string_view kSuffix = " ...";
-  if (message.size() <= kMaxNoteBytes) return message;
+  if (message.size() <= kMaxNoteBytes) return std::string(message);
   return absl::StrCat(message.substr(0, kMaxNoteBytes - kSuffix.size()), kSuffix);
 }
 
@@ -50,7 +50,7 @@ void Recorder::Warn(const PodInfo& pod, absl::string_view reason, absl::string_v
                       .warning = true,
                       .reason = Symbol::Intern(reason).view(),
                       .action = "Scheduling",
-                      .text = Truncated(std::string(text))};
+                      .text = Truncated(text)};
   Record(std::move(event));
 }
 
@@ -61,7 +61,7 @@ void Recorder::WarnAbout(const Object& object, Symbol scheduler_name, absl::stri
                       .warning = true,
                       .reason = Symbol::Intern(reason).view(),
                       .action = "Scheduling",
-                      .text = Truncated(std::string(text))};
+                      .text = Truncated(text)};
   Record(std::move(event));
 }
 

@@ -179,35 +179,70 @@ void RoomByRow(const NeededResources& needed, const NodeTable& nodes, std::vecto
   }
 }
 
+namespace {
+
+// The columns of what a pod needs, read once for all rows.
+class HeldRoomSummer {
+ public:
+  HeldRoomSummer(const NeededResources& needed, const NodeTable& nodes,
+                 const NominatedRows& nominated)
+      : allowed_pods_(nodes.allowed_pods()), pod_count_(nodes.pod_count()), nominated_(nominated) {
+    for (const auto& [resource, amount] : needed.requests) {
+      if (amount <= 0) continue;
+      columns_.push_back(
+          {resource, amount, nodes.allocatable(resource), nodes.requested(resource)});
+    }
+  }
+
+  int64_t OnRow(NodeRow row, int32_t priority, absl::Span<const NodeRow> own_rows) const {
+    const int32_t place = nominated_.slot(row);
+    if (nominated_.lowest_priority()[place] < priority) return 0;
+    const int64_t places = allowed_pods_[row] - pod_count_[row];
+    int64_t without = std::max<int64_t>(0, places);
+    int64_t beside = std::max<int64_t>(0, places - nominated_.pod_count()[place]);
+    for (const Column& column : columns_) {
+      const int64_t free =
+          std::max<int64_t>(0, SaturatingSubtract(column.has[row], column.used[row]));
+      if (free < column.amount) return 0;  // nothing is held where no pod has room
+      LimitTo(free, column.amount, without);
+      if (beside == 0) continue;
+      const int64_t taken = nominated_.at(row).requests.Get(column.resource);
+      if (taken >= 0) LimitTo(std::max<int64_t>(0, free - taken), column.amount, beside);
+    }
+    if (absl::c_linear_search(own_rows, row)) return 0;
+    return without - std::min(beside, without);
+  }
+
+ private:
+  struct Column {
+    ResourceId resource;
+    int64_t amount;
+    absl::Span<const int64_t> has, used;
+  };
+  // To free / amount; mostly that is more, which takes no division to see.
+  static void LimitTo(int64_t free, int64_t amount, int64_t& room) {
+    if (__int128{room} * amount > free) room = free / amount;
+  }
+  const absl::Span<const int64_t> allowed_pods_, pod_count_;
+  const NominatedRows& nominated_;
+  absl::InlinedVector<Column, 4> columns_;
+};
+
+}  // namespace
+
 int64_t HeldRoom(const NeededResources& needed, const NodeTable& nodes,
                  const NominatedRows& nominated, int32_t priority,
                  absl::Span<const NodeRow> own_rows) {
+  const HeldRoomSummer summer(needed, nodes, nominated);
   int64_t held = 0;
-  for (const NodeRow row : nominated.rows()) {
-    held += HeldRoomOnRow(needed, nodes, nominated, priority, own_rows, row);
-  }
+  for (const NodeRow row : nominated.rows()) held += summer.OnRow(row, priority, own_rows);
   return held;
 }
 
 int64_t HeldRoomOnRow(const NeededResources& needed, const NodeTable& nodes,
                       const NominatedRows& nominated, int32_t priority,
                       absl::Span<const NodeRow> own_rows, NodeRow row) {
-  const int32_t place = nominated.slot(row);
-  if (nominated.lowest_priority()[place] < priority || absl::c_linear_search(own_rows, row)) {
-    return 0;
-  }
-  const int64_t places = nodes.allowed_pods()[row] - nodes.pod_count()[row];
-  int64_t without = std::max<int64_t>(0, places);
-  int64_t beside = std::max<int64_t>(0, places - nominated.pod_count()[place]);
-  for (const auto& [resource, amount] : needed.requests) {
-    if (amount <= 0) continue;
-    const int64_t taken = nominated.at(row).requests.Get(resource);
-    const int64_t free = std::max<int64_t>(
-        0, SaturatingSubtract(nodes.allocatable(resource)[row], nodes.requested(resource)[row]));
-    without = std::min(without, free / amount);
-    if (taken >= 0) beside = std::min(beside, std::max<int64_t>(0, free - taken) / amount);
-  }
-  return without - std::min(beside, without);
+  return HeldRoomSummer(needed, nodes, nominated).OnRow(row, priority, own_rows);
 }
 
 namespace {
