@@ -54,6 +54,9 @@ QuotaTrial::QuotaTrial(QuotaBook& book, Handle& handle, QuotaId quota,
   taker_.request = AskedOn(nullptr);
   request_ = tree.ChargeOf(asked_.front().each, nullptr);
   possible_ = tree.PossibleOf(asked_.front().each, nullptr);
+  open_claims_ = book_.OpenClaimsOf(
+      first_, [this](const std::string& claim) { return asked_claims_.contains(claim); });
+  avoidable_ = tree.PossibleOf(open_claims_, nullptr);
   constexpr __int128 kMost = std::numeric_limits<int64_t>::max();
   for (const auto& [where, sum] : book_.Leaving()) {
     const int sign = sum > 0 ? -1 : 1;
@@ -139,6 +142,7 @@ bool QuotaTrial::PlaceOn(const LabelSet& node) {
   const LineAmounts before = std::move(request_);
   request_ = book_.tree().ChargeOf(asked_.front().each, &node);
   possible_ = book_.tree().PossibleOf(asked_.front().each, &node);
+  avoidable_ = book_.tree().PossibleOf(open_claims_, &node);
   taker_.request = AskedOn(&node);
   return request_ != before;
 }
@@ -279,10 +283,10 @@ Status QuotaTrial::WhyNobodyGives(const QuotaTaker& taker) const {
 }
 
 Status QuotaTrial::HasRoom() const {
-  if (const auto shortage = book_.tree().FindShortage(taker_.quota, request_, possible_)) {
+  if (const auto shortage = book_.tree().FindShortage(taker_.quota, request_, possible_, avoidable_)) {
     return Status::Unschedulable(book_.tree().ToString(*shortage));
   }
-  if (const auto beyond = book_.BeyondMin(first_, taker_.quota, request_)) {
+  if (const auto beyond = book_.BeyondMin(first_, taker_.quota, request_, avoidable_)) {
     return Status::Unschedulable(book_.ToString(*beyond));
   }
   return Status::Success();

@@ -95,6 +95,8 @@ class QuotaTrial final : public VictimTrial {
   QuotaTaker taker_;          // all of them, where the first was placed last
   LineAmounts request_;       // of the first
   LineAmounts possible_;      // of that, what its claims may do without
+  PodAmounts open_claims_;    // of the first pod, without devices
+  LineAmounts avoidable_;     // of these, as QuotaTree::FindShortage() has it
   std::vector<Asked> asked_;  // the first preemptor first
   TakingRule rule_;
   std::vector<Moved> moved_;                    // to be undone, in reverse order

@@ -58,12 +58,13 @@ Status TreeAdmission::PreFilter(CycleState& state, const PodInfo& pod, const Nod
   const PodAmounts& request = book_.RequestOf(pod);
   const LineAmounts charge = tree.ChargeOf(request, nullptr);
   const LineAmounts possible = tree.PossibleOf(request, nullptr);
-  if (const auto shortage = tree.FindShortage(*quota, charge, possible)) {
+  const LineAmounts avoidable = tree.PossibleOf(book_.OpenClaimsOf(pod), nullptr);
+  if (const auto shortage = tree.FindShortage(*quota, charge, possible, avoidable)) {
     // Who borrows changes often: conditions of pods do not follow that.
     return Status::Unschedulable(state.for_explanation() ? DescribeInFull(tree, *shortage)
                                                          : tree.ToString(*shortage));
   }
-  if (const auto beyond = book_.BeyondMin(pod, *quota, charge)) {
+  if (const auto beyond = book_.BeyondMin(pod, *quota, charge, avoidable)) {
     return Status::Unschedulable(book_.ToString(*beyond));
   }
   std::vector<NodeRow> without_room;
@@ -80,13 +81,16 @@ TreeAdmission::NodesByLines TreeAdmission::SplitByLines(const PodInfo& pod, Quot
                                                         const NodeTable& nodes) const {
   const QuotaTree& tree = book_.tree();
   const PodAmounts& amounts = book_.RequestOf(pod);
+  const PodAmounts open_claims = book_.OpenClaimsOf(pod);
   std::vector<QuotaTree::Shortage> found;
   for (int line = 0; line < static_cast<int>(tree.lines().size()); ++line) {
     if (!tree.lines()[line].of_some_nodes()) continue;
     const int64_t amount = amounts.Of(tree.lines()[line]);
     if (amount == 0) continue;
     const int64_t possible = amounts.PossibleOf(tree.lines()[line]);
-    if (const auto shortage = tree.FindShortage(quota, {{line, amount}}, {{line, possible}})) {
+    const int64_t avoidable = open_claims.PossibleOf(tree.lines()[line]);
+    if (const auto shortage = tree.FindShortage(quota, {{line, amount}}, {{line, possible}},
+                                                {{line, avoidable}})) {
       found.push_back(*shortage);
     }
   }
@@ -203,10 +207,12 @@ void TreeAdmission::ExplainWaiting(const PodInfo& pod, WaitingFor& waiting) cons
   const QuotaBook::WithoutNomination without_nomination(book_, pod);
   const PodAmounts& request = book_.RequestOf(pod);
   const LineAmounts charge = tree.ChargeOf(request, nullptr);
-  auto shortage = tree.FindShortage(*quota, charge, tree.PossibleOf(request, nullptr));
+  const LineAmounts possible = tree.PossibleOf(request, nullptr);
+  const LineAmounts avoidable = tree.PossibleOf(book_.OpenClaimsOf(pod), nullptr);
+  auto shortage = tree.FindShortage(*quota, charge, possible, avoidable);
   bool is_beyond_min = false;
   if (!shortage.has_value()) {
-    shortage = book_.BeyondMin(pod, *quota, charge);
+    shortage = book_.BeyondMin(pod, *quota, charge, avoidable);
     is_beyond_min = shortage.has_value();
   }
   if (!shortage.has_value()) {
