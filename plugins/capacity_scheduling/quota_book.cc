@@ -377,9 +377,10 @@ std::shared_ptr<const DeviceLimitsOfPod> QuotaBook::DeviceLimitsOf(const PodInfo
     const auto beyond = BeyondMin(pod, *quota, charge);
     const auto left_to_claims = static_cast<int64_t>(std::max<__int128>(0, left));
     limits->limits.push_back(
-        {.limit = {.amount_of = [this, line](
-                                    const DeviceId& device,
-                                    const api::DeviceClass& of) { return devices_.ChargeOf(device, of, line); },
+        {.limit = {.amount_of =
+                       [this, line](const DeviceId& device, const api::DeviceClass& of) {
+                         return devices_.ChargeOf(device, of, line);
+                       },
                    .left = left_to_claims},
          .covers = [line](const LabelSet& node) { return !line.mark.empty() || line.Covers(node); },
          .why = shortage.has_value() ? tree_.ToString(*shortage)

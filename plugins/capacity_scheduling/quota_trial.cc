@@ -283,7 +283,8 @@ Status QuotaTrial::WhyNobodyGives(const QuotaTaker& taker) const {
 }
 
 Status QuotaTrial::HasRoom() const {
-  if (const auto shortage = book_.tree().FindShortage(taker_.quota, request_, possible_, avoidable_)) {
+  if (const auto shortage =
+          book_.tree().FindShortage(taker_.quota, request_, possible_, avoidable_)) {
     return Status::Unschedulable(book_.tree().ToString(*shortage));
   }
   if (const auto beyond = book_.BeyondMin(first_, taker_.quota, request_, avoidable_)) {

@@ -89,8 +89,8 @@ TreeAdmission::NodesByLines TreeAdmission::SplitByLines(const PodInfo& pod, Quot
     if (amount == 0) continue;
     const int64_t possible = amounts.PossibleOf(tree.lines()[line]);
     const int64_t avoidable = open_claims.PossibleOf(tree.lines()[line]);
-    if (const auto shortage = tree.FindShortage(quota, {{line, amount}}, {{line, possible}},
-                                                {{line, avoidable}})) {
+    if (const auto shortage =
+            tree.FindShortage(quota, {{line, amount}}, {{line, possible}}, {{line, avoidable}})) {
       found.push_back(*shortage);
     }
   }

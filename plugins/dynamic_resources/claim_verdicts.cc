@@ -46,7 +46,7 @@ absl::StatusOr<ClaimVerdict> ClaimVerdicts::ByReleasedDevices(const ClaimsState&
   const ClaimsOfPod& claims = *data.pod;
   const ClaimVerdict of_special = OnSpecialClaim(claims, node);
   if (of_special != ClaimVerdict::kFeasible) return of_special;
-  const absl::StatusOr<NodeAllocation> allocation = 
+  const absl::StatusOr<NodeAllocation> allocation =
       allocations_.With(data.released, claims, data.limits.get(), node);
   if (!allocation.ok()) return allocation.status();
   const ClaimVerdict verdict = VerdictOf(allocation->outcome);
@@ -99,12 +99,9 @@ bool ClaimVerdicts::IsElsewhere(const ClaimsOfPod& claims, const NodeInfo& node)
 
 Code ClaimVerdicts::CodeOf(ClaimVerdict verdict) const {
   if (verdict == ClaimVerdict::kFeasible) return Code::kSuccess;
-  const bool evictions_may_help =
-      verdict == ClaimVerdict::kOverLimits ||
-      (preempts_ && verdict == ClaimVerdict::kCannotAllocate);
-  return evictions_may_help
-             ? Code::kUnschedulable
-             : Code::kUnschedulableAndUnresolvable;
+  const bool evictions_may_help = verdict == ClaimVerdict::kOverLimits ||
+                                  (preempts_ && verdict == ClaimVerdict::kCannotAllocate);
+  return evictions_may_help ? Code::kUnschedulable : Code::kUnschedulableAndUnresolvable;
 }
 
 Status ClaimVerdicts::StatusOf(ClaimVerdict verdict, const ClaimsOfPod& claims,

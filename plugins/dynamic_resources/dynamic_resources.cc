@@ -493,8 +493,8 @@ std::vector<NodeNote> DynamicResources::ExplainNode(const CycleState& state, con
   if (data == nullptr)
     return classes_ == nullptr ? NotesOnExtendedResources(pod, node, handle_.objects())
                                : std::vector<NodeNote>();
-  return NotesOnDevices(*data->pod, verdicts_.On(*data, node),
-                        ExplainAllocations(state, pod, node), *devices_, node);
+  return NotesOnDevices(*data->pod, verdicts_.On(*data, node), ExplainAllocations(state, pod, node),
+                        *devices_, node);
 }
 
 std::vector<PlannedAllocation> DynamicResources::ExplainAllocations(const CycleState& state,

@@ -90,7 +90,8 @@ class GangDevices::Search {
       const NodeRow row = place.nodes.FindRow(member.node);
       // Who may not be given all sorts keeps what it was given.
       const bool is_open =
-          row >= 0 && member.claims->limits == nullptr && absl::c_all_of(member.reserved->positions, [&](int position) {
+          row >= 0 && member.claims->limits == nullptr &&
+          absl::c_all_of(member.reserved->positions, [&](int position) {
             return devices_.IsUnwritten(member.claims->claims[position].object.uid(), pods);
           });
       if (!is_open) continue;

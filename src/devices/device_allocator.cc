@@ -576,7 +576,7 @@ class Search {
   std::vector<std::optional<PoolCounters>> counters_;  // by pool, once they count
   std::vector<Candidate> candidates_;
   std::optional<DeviceWorth> worth_;  // unless the first that fits is taken
-  std::vector<int64_t> left_;          // by limit
+  std::vector<int64_t> left_;         // by limit
   std::vector<Claim> state_;
   NodeAllocation* result_ = nullptr;
   int64_t steps_ = 0;

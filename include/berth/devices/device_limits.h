@@ -15,9 +15,10 @@
 #include "absl/strings/string_view.h"
 #include "berth/api/labels.h"
 #include "berth/devices/device_allocator.h"
-#include "berth/framework/pod_info.h"
 
 namespace berth {
+
+class PodInfo;
 
 // Those that its claims may come to.
 struct DeviceLimitsOfPod {
