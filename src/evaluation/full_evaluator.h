@@ -34,9 +34,7 @@ class FullEvaluator final : public NodeEvaluator {
   Evaluation EvaluateRows(const EvaluationRequest& request, absl::Span<const NodeRow> rows);
   Counters counters() const override { return {.unconfirmed = unconfirmed_}; }
 
-  // As of the last Evaluate(). The verdict on each row that was filtered.
-  const NodeVerdicts& verdicts() const { return verdicts_; }
-  // The feasible rows in order, and their totals if they were scored.
+  // As of the last Evaluate(). The feasible rows in order, and their totals if they were scored.
   absl::Span<const NodeRow> feasible() const { return feasible_; }
   absl::Span<const int64_t> totals() const { return totals_; }
   // What each Score plugin adds to the totals; for an explanation only.

@@ -7,12 +7,7 @@
 namespace berth {
 
 absl::Span<const NodeRow> FeasibleRows::rows() const {
-  if (is_listed_) {
-    for (const NodeRow row : to_list_) List(row);
-    to_list_.clear();
-    return rows_;
-  }
-  to_list_.clear();
+  if (is_listed_) return rows_;
   rows_.resize(count_);
   NodeRow* next = rows_.data();
   const NodeRow* const end = next + count_;
@@ -46,19 +41,7 @@ void FeasibleRows::Set(NodeRow row, const Status& status, uint8_t rejector) {
   }
   if (was_feasible == status.ok()) return;
   count_ += status.ok() ? 1 : -1;
-  if (is_listed_) to_list_.push_back(row);
-  if (to_list_.size() > kMostToList) is_listed_ = false;
-}
-
-void FeasibleRows::List(NodeRow row) const {
-  const auto place = absl::c_lower_bound(rows_, row);
-  const bool is_in = place != rows_.end() && *place == row;
-  if (contains(row) == is_in) return;  // it changed twice
-  if (is_in) {
-    rows_.erase(place);
-  } else {
-    rows_.insert(place, row);
-  }
+  is_listed_ = false;
 }
 
 }  // namespace berth

@@ -31,14 +31,10 @@ class FeasibleRows {
   void Set(NodeRow row, const Status& status, uint8_t rejector);
 
  private:
-  static constexpr size_t kMostToList = 8;  // one by one: each moves all rows behind it
-
-  void List(NodeRow row) const;
-
   NodeVerdicts verdicts_;
   int count_ = 0;
-  mutable bool is_listed_ = false;  // but for to_list_
-  mutable std::vector<NodeRow> rows_, to_list_;
+  mutable bool is_listed_ = false;
+  mutable std::vector<NodeRow> rows_;
 };
 
 }  // namespace berth

@@ -142,7 +142,7 @@ std::optional<Evaluation> IncrementalEvaluator::RecallRejection(const Evaluation
   own.SetWorkBudget(request.state.work_budget());
   own.work_budget().Refill();
   const Outcome outcome =
-      cache->Refresh(own, pod, request.nodes, request.nominator, beyond_node, nullptr);
+      cache->Refresh(own, pod, request.nodes, request.nominator, beyond_node);
   request.state.SetWorkBudget(own.work_budget());
   if (outcome == Outcome::kYielded) return Evaluation();
   if (outcome == Outcome::kUnknown) caches_.ForgetRejections(by_spec);
@@ -170,7 +170,7 @@ Diagnosis* IncrementalEvaluator::CacheRejection(const EvaluationRequest& request
   if (cache == nullptr) return nullptr;
   request.state.work_budget().Lift();
   const Outcome outcome = cache->Refresh(request.state, *request.pod, request.nodes,
-                                         request.nominator, beyond_node, &full_.verdicts());
+                                         request.nominator, beyond_node);
   if (outcome == Outcome::kUnknown) caches_.ForgetRejections(by_spec);
   if (outcome != Outcome::kRejected) return nullptr;
   cache->set_last_pod_was_rejected(true);

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/types/span.h"
 #include "berth/api/symbol.h"
 #include "berth/columns/aspects.h"
@@ -43,8 +44,8 @@ class NodeChangeTracker {
     bool all_nominated;  // each row to which a pod is nominated counts as changed
   };
   // Reports what happened since the last call:
-  //   change(row, aspects)  the node's aspects changed; kEverything if other nominated pods count
-  //                         on it for the evaluated pod
+  //   change(row)           the cache depends on what changed of the node, or other nominated pods
+  //                         count on it for the evaluated pod
   //   move(const RowMove&)  nodes came or went; rows after it have their new numbers
   //   moved()               after the last of several moves
   // False if all rows are to be evaluated again; some changes may have been reported.
@@ -77,7 +78,7 @@ class NodeChangeTracker {
         [&](const RowChange& changed) {
           const Aspects aspects = changed.aspects & depends_on;
           image_spread_changed |= (aspects & Aspect::kImageSpread) != 0;
-          if (aspects != 0) change(changed.row, aspects);
+          if (aspects != 0) change(changed.row);
         },
         [&](const RowMove& row_move) {
           has_moved = true;
@@ -86,18 +87,16 @@ class NodeChangeTracker {
     image_spread_changed |= has_moved && (depends_on & Aspect::kImageSpread) != 0;
     if (!followed || image_spread_changed) return false;
     if (has_moved) moved();
-    const auto change_node = [&](Symbol node, Aspects aspects) {
+    const auto change_node = [&](Symbol node) {
       const NodeRow row = node.empty() ? -1 : nodes.FindRow(node);
-      if (row >= 0) change(row, aspects);
+      if (row >= 0) change(row);
     };
-    for (const Symbol node : nodes_of_plugins) change_node(node, Aspect::kNodeOther);
-    for (const Symbol node : *nominations) change_node(node, Aspect::kEverything);
+    absl::c_for_each(nodes_of_plugins, change_node);
+    absl::c_for_each(*nominations, change_node);
     // A pod's own nomination does not count for it.
-    change_node(last_own_node, Aspect::kEverything);
-    change_node(own_node_, Aspect::kEverything);
-    if (all_nominated) {
-      ForEachNominatedRow(nominator, nodes, [&](NodeRow row) { change(row, Aspect::kEverything); });
-    }
+    change_node(last_own_node);
+    change_node(own_node_);
+    if (all_nominated) ForEachNominatedRow(nominator, nodes, change);
     return true;
   }
 

@@ -12,26 +12,11 @@
 #include "table/rows_with.h"
 
 namespace berth {
-namespace {
-
-// The first filter whose inputs changed, or that is in one of the two only;
-// NodeVerdicts::kNoRejector if there is none.
-uint8_t FirstChanged(const std::vector<PluginInputs>& before,
-                     const std::vector<PluginInputs>& now) {
-  const auto [old, young] = absl::c_mismatch(before, now);
-  uint8_t first = NodeVerdicts::kNoRejector;
-  if (old != before.end()) first = old->filter;
-  if (young != now.end()) first = std::min(first, young->filter);
-  return first;
-}
-
-}  // namespace
 
 RejectionCache::Outcome RejectionCache::Refresh(const CycleState& state,
                                                 const PodInfo& evaluated_pod,
                                                 const NodeTable& nodes, const Nominator& nominator,
-                                                const DependenciesBeyondNode& beyond_node,
-                                                const NodeVerdicts* known_verdicts) {
+                                                const DependenciesBeyondNode& beyond_node) {
   Aspects depends_on = framework_.dependencies().FilterDependenciesOf(plugins_);
   if (!beyond_node.domains.empty()) depends_on |= Aspect::kNodeLabels;
   if (!beyond_node.objects.empty()) depends_on |= Aspect::kOfPods | Aspect::kOfNodeObject;
@@ -40,27 +25,20 @@ RejectionCache::Outcome RejectionCache::Refresh(const CycleState& state,
       !CatchUpBeyondNode(nodes, evaluated_pod, beyond_node) || counts_.is_crowded()) {
     domains_.Keep(beyond_node.domains);
     MarkAll(nodes.size());
-    if (known_verdicts != nullptr) verdicts_ = *known_verdicts;
-  } else {
-    known_verdicts = nullptr;  // evaluating the changed rows mostly costs less
   }
   if (!(objects_ == beyond_node.objects)) objects_ = beyond_node.objects;
   spec_ = objects_.empty() ? nullptr : evaluated_pod.shared_spec();
-  const bool filter = known_verdicts == nullptr;
-  const Outcome outcome = FilterMarked(state, evaluated_pod, nodes, filter);
+  const Outcome outcome = FilterMarked(state, evaluated_pod, nodes);
   if (outcome != Outcome::kYielded) yields_.Reset();
-  if (filter) return outcome;
-  verdicts_.ClearReasonIds();
-  // `known_verdicts` said that no row fits, and one does: it cannot be trusted.
-  return outcome == Outcome::kFits ? Outcome::kUnknown : outcome;
+  return outcome;
 }
 
 RejectionCache::Outcome RejectionCache::FilterMarked(const CycleState& state,
                                                      const PodInfo& evaluated_pod,
-                                                     const NodeTable& nodes, bool filter) {
+                                                     const NodeTable& nodes) {
   constexpr size_t kFew = 64, kMost = 16384;  // so many are still at hand from step to step
   for (size_t at_once = kFew; marked_.size() > kFew; at_once = std::min(2 * at_once, kMost)) {
-    const Outcome outcome = FilterMany(state, evaluated_pod, nodes, at_once, filter);
+    const Outcome outcome = FilterMany(state, evaluated_pod, nodes, at_once);
     if (outcome != Outcome::kRejected) return outcome;
   }
   while (!marked_.empty()) {
@@ -118,24 +96,18 @@ RejectionCache::Outcome RejectionCache::FilterEach(const CycleState& state,
   return Outcome::kRejected;
 }
 
-// Filters up to `at_once` marked rows with the batch forms, unless their verdicts are known; rows
-// that fit stay marked.
+// Filters up to `at_once` marked rows with the batch forms; rows that fit stay marked.
 RejectionCache::Outcome RejectionCache::FilterMany(const CycleState& state,
                                                    const PodInfo& evaluated_pod,
-                                                   const NodeTable& nodes, size_t at_once,
-                                                   bool filter) {
+                                                   const NodeTable& nodes,
+                                                   size_t at_once) {
   const size_t kept = marked_.size() - std::min(at_once, marked_.size());
   const std::vector<NodeRow> some(marked_.rbegin(), marked_.rend() - kept);
   marked_.resize(kept);
-  absl::Span<const NodeRow> rows = some, with_nominations;
-  if (filter) {
-    const NominationFilter::RowsByNomination parted =
-        framework_.nomination_filter().SplitByNomination(evaluated_pod, nodes, rows);
-    rows = parted.others;
-    if (!framework_.filters().RunFilterNodes(state, evaluated_pod, nodes, rows, verdicts_).ok()) {
-      return Outcome::kUnknown;
-    }
-    with_nominations = parted.with_nominations;
+  const auto [with_nominations, rows] =
+      framework_.nomination_filter().SplitByNomination(evaluated_pod, nodes, some);
+  if (!framework_.filters().RunFilterNodes(state, evaluated_pod, nodes, rows, verdicts_).ok()) {
+    return Outcome::kUnknown;
   }
   const Status nothing_excluded;
   const VerdictStatuses statuses(framework_, state, evaluated_pod, nodes, verdicts_,
@@ -158,7 +130,7 @@ RejectionCache::Outcome RejectionCache::FilterMany(const CycleState& state,
     if (!index_of[group].has_value()) return Outcome::kUnknown;
     counts_.Set(row, *index_of[group]);
   }
-  if (filter) verdicts_.ClearReasonIds();
+  verdicts_.ClearReasonIds();
   if (marked_.size() > kept) {
     marked_.insert(marked_.end(), with_nominations.begin(), with_nominations.end());
     return Outcome::kFits;
@@ -177,7 +149,7 @@ bool RejectionCache::CatchUp(const NodeTable& nodes, const Nominator& nominator,
   // node a plugin may have let the pod in that does not any more.
   return node_changes_.CatchUp(
       {nodes, nominator, evaluated_pod, depends_on, skipped, depends_beyond_node},
-      [&](NodeRow row, Aspects) { Mark(row); },
+      [&](NodeRow row) { Mark(row); },
       [&](const RowMove& move) {
         verdicts_.Move(move);
         counts_.Move(move);
@@ -188,19 +160,13 @@ bool RejectionCache::CatchUp(const NodeTable& nodes, const Nominator& nominator,
       });
 }
 
-// Marks the rows in whose domains a rule says something else than at the last Refresh(), and those
-// that a plugin rejected whose objects are others now, or a later plugin. False if all are.
+// Marks the rows in whose domains a rule says something else than at the last Refresh(). False if
+// all rows have to be filtered, as when the objects are others.
 bool RejectionCache::CatchUpBeyondNode(const NodeTable& nodes, const PodInfo& evaluated_pod,
                                        const DependenciesBeyondNode& beyond_node) {
+  if (!(objects_ == beyond_node.objects)) return false;
   if (!beyond_node.objects.empty() && spec_ != evaluated_pod.shared_spec()) return false;
-  const bool followed =
-      domains_.CatchUp(beyond_node.domains, nodes, [this](NodeRow row) { Mark(row); });
-  const uint8_t changed = FirstChanged(objects_, beyond_node.objects);
-  if (!followed || changed == NodeVerdicts::kNoRejector) return followed;
-  for (NodeRow row = 0; row < nodes.size(); ++row) {
-    if (verdicts_.rejector(row) >= changed) Mark(row);
-  }
-  return true;
+  return domains_.CatchUp(beyond_node.domains, nodes, [this](NodeRow row) { Mark(row); });
 }
 
 void RejectionCache::Mark(NodeRow row) {

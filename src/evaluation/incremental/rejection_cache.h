@@ -39,12 +39,9 @@ class RejectionCache {
   // Brings everything up to date with `nodes` and the pods nominated to them, for `evaluated_pod`,
   // a pod of this signature. `state` is that of its PreFilter with all plugins; `beyond_node` the
   // result of VerdictDependencies::FindBeyondNode() for it. Stops at nodes that fit.
-  // `known_verdicts`: the verdicts of filters that have just rejected all nodes, if they ran; not
-  // used if there are dependencies beyond the node, or plugins that did not sign. Spends the budget
-  // of `state`.
+  // Spends the budget of `state`.
   Outcome Refresh(const CycleState& state, const PodInfo& evaluated_pod, const NodeTable& nodes,
-                  const Nominator& nominator, const DependenciesBeyondNode& beyond_node,
-                  const NodeVerdicts* known_verdicts);
+                  const Nominator& nominator, const DependenciesBeyondNode& beyond_node);
 
   // Whether the last pod of this class was rejected.
   bool last_pod_was_rejected() const { return last_pod_was_rejected_; }
@@ -61,13 +58,13 @@ class RejectionCache {
   bool CatchUpBeyondNode(const NodeTable& nodes, const PodInfo& evaluated_pod,
                          const DependenciesBeyondNode& beyond_node);
   Outcome FilterMarked(const CycleState& state, const PodInfo& evaluated_pod,
-                       const NodeTable& nodes, bool filter);
+                       const NodeTable& nodes);
   Outcome FilterOne(const CycleState& state, const PodInfo& evaluated_pod, const NodeTable& nodes,
                     NodeRow row);
   Outcome FilterEach(const CycleState& state, const PodInfo& evaluated_pod, const NodeTable& nodes,
                      absl::Span<const NodeRow> rows);
   Outcome FilterMany(const CycleState& state, const PodInfo& evaluated_pod, const NodeTable& nodes,
-                     size_t at_once, bool filter);
+                     size_t at_once);
   bool YieldIfSpent(size_t marked, WorkBudget& budget);
   void Mark(NodeRow row);
   void MarkAll(int rows);

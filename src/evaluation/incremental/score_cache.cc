@@ -144,7 +144,7 @@ bool ScoreCache::CollectChanged(const NodeTable& nodes, const Nominator& nominat
   const bool all_nominated = object_filters_ != 0;
   const bool followed = node_changes_.CatchUp(
       {nodes, nominator, evaluated_pod, depends_on_, state_.skips().filter, all_nominated},
-      [&](NodeRow row, Aspects) {
+      [&](NodeRow row) {
         if (!have_moved) MarkChanged(row);
       },
       [](const RowMove&) {}, [] {});

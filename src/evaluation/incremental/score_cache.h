@@ -76,8 +76,8 @@ class ScoreCache {
   }
   // Rows whose total changed, or that became feasible or infeasible.
   const RowJournal& changes() const { return changes_; }
-  // Rows that none of filters() rejects, in order. The list is made on demand, which moves all rows
-  // behind one that changed; feasible_count() costs nothing.
+  // Rows that none of filters() rejects, in order. The list is made on demand; feasible_count()
+  // costs nothing.
   absl::Span<const NodeRow> feasible() const { return feasible_.rows(); }
   int feasible_count() const { return feasible_.count(); }
   // The weighted total of a feasible row's scores, normalised over feasible(); kInfeasible of

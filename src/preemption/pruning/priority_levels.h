@@ -50,17 +50,12 @@ class PriorityLevels {
   absl::Span<const PriorityLevel> levels() const { return levels_; }
   // Where in their columns the node of that row is. It stays there when rows move.
   int32_t slot(NodeRow row) const { return slots_[row]; }
-  // The lowest priority on the node of that row.
-  int64_t lowest(NodeRow row) const { return LowestAt(slots_[row]); }
   // Whether the last level has pods of several priorities.
   bool is_merged(NodeRow row) const { return is_merged_[slots_[row]] != 0; }
 
  private:
   class NodeLevels;
 
-  int64_t LowestAt(int32_t slot) const {
-    return levels_.empty() ? kNone : levels_.front().priority[slot];
-  }
   void CatchUpWithRows(const NodeTable& nodes);
   void Restart(const NodeTable& nodes);
   void Move(const RowMove& move);

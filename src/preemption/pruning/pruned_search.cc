@@ -16,19 +16,17 @@ namespace {
 
 using Outcome = BestFirstSearch::Outcome;
 
-PreemptionHints::Victims VictimsOf(const PreemptionQuery& query) {
-  if (query.potential_nodes == 0) return PreemptionHints::Victims::kNone;
-  const auto* hints = dynamic_cast<const PreemptionHints*>(&query.rules);
-  return hints == nullptr ? PreemptionHints::Victims::kAnyPod
-                          : hints->PossibleVictims(query.state, query.pod);
+// The defaults, of rules that say nothing.
+const PreemptionHints& HintsOf(const PreemptionQuery& query) {
+  static const auto& none = *new PreemptionHints;
+  const auto* const hints = dynamic_cast<const PreemptionHints*>(&query.rules);
+  return hints == nullptr ? none : *hints;
 }
 
 // The potential nodes on which there may be victims; absent if that may be all of them.
 std::optional<std::vector<NodeRow>> RowsWithVictims(const PreemptionQuery& query,
                                                     const NodeTable& nodes) {
-  const auto* hints = dynamic_cast<const PreemptionHints*>(&query.rules);
-  if (hints == nullptr) return std::nullopt;
-  std::optional<std::vector<NodeRow>> rows = hints->RowsWithVictims(query.state, query.pod, nodes);
+  auto rows = HintsOf(query).RowsWithVictims(query.state, query.pod, nodes);
   if (!rows.has_value()) return std::nullopt;
   std::erase_if(*rows,
                 [&](NodeRow row) { return query.statuses.code(row) != Code::kUnschedulable; });
@@ -39,7 +37,9 @@ std::optional<std::vector<NodeRow>> RowsWithVictims(const PreemptionQuery& query
 
 std::optional<SearchResult> PrunedSearch::Find(const PreemptionQuery& query) {
   const NodeTable& nodes = handle_.nodes();
-  const PreemptionHints::Victims victims = VictimsOf(query);
+  const PreemptionHints::Victims victims =
+      query.potential_nodes == 0 ? PreemptionHints::Victims::kNone
+                                 : HintsOf(query).PossibleVictims(query.state, query.pod);
   const PreemptorClass preemptor = ClassOf(query, victims);
   bool may_have_victims = victims != PreemptionHints::Victims::kNone &&
                           (!preemptor.by_priority || nodes.AnyPriorityBelow(query.pod.priority()));
@@ -80,21 +80,17 @@ std::optional<SearchResult> PrunedSearch::Find(const PreemptionQuery& query) {
   return result;
 }
 
-std::optional<ResourceNeed> PrunedSearch::FindNeed(const PreemptionQuery& query) const {
-  ResourceNeedSource* const source = handle_.resource_needs();
-  return source == nullptr ? std::nullopt : source->FindNeededResources(query.state, query.pod);
-}
-
 PreemptorClass PrunedSearch::ClassOf(const PreemptionQuery& query,
                                      PreemptionHints::Victims victims) const {
   using Victims = PreemptionHints::Victims;
-  const auto* hints = dynamic_cast<const PreemptionHints*>(&query.rules);
+  ResourceNeedSource* const needs = handle_.resource_needs();
+  const bool needs_count = needs != nullptr && victims != Victims::kNone;
   return {
-      .need = victims == Victims::kNone ? std::nullopt : FindNeed(query),
+      .need = needs_count ? needs->FindNeededResources(query.state, query.pod) : std::nullopt,
       .priority = query.pod.priority(),
       .by_priority = victims == Victims::kLowerPriority || victims == Victims::kAllLowerPriority,
       .fails_as_filters = victims == Victims::kAllLowerPriority,
-      .victims_by_priority = hints != nullptr && hints->FirstVictimHasHighestPriority()};
+      .victims_by_priority = HintsOf(query).FirstVictimHasHighestPriority()};
 }
 
 }  // namespace berth

@@ -30,7 +30,6 @@ class PrunedSearch final : public CandidateSearch {
   std::optional<SearchResult> Find(const PreemptionQuery& query) override;
 
  private:
-  std::optional<ResourceNeed> FindNeed(const PreemptionQuery& query) const;
   PreemptorClass ClassOf(const PreemptionQuery& query, PreemptionHints::Victims victims) const;
 
   Handle& handle_;
