@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <deque>
 #include <limits>
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -304,7 +305,7 @@ std::vector<QuotaId> QuotaTrial::VictimQuotas() const {
     by_distance.emplace_back(-tree.depth(tree.BranchesOf(taker_.quota, quota).ancestor), quota);
   }
   absl::c_sort(by_distance);
-  std::vector<std::tuple<int, int64_t, QuotaId>> ranked;
+  std::vector<RankedQuota> ranked;
   std::vector<std::pair<QuotaId, LineAmounts>> given;  // what-if
   size_t asked = 0;
   for (size_t begin = 0; begin < by_distance.size(); begin = asked) {
@@ -324,10 +325,34 @@ std::vector<QuotaId> QuotaTrial::VictimQuotas() const {
     }
   }
   for (const auto& [quota, amounts] : given) book_.mutable_tree().Charge(quota, amounts);
+  AddThoseClaimsPassTo(takers, ranked);
   absl::c_sort(ranked);
   std::vector<QuotaId> quotas;
   for (const auto& [distance, borrowed, quota] : ranked) quotas.push_back(quota);
   return quotas;
+}
+
+// A quota may have more than its bound only once a claim of one that gives has passed to it. So its
+// pods come after all others.
+void QuotaTrial::AddThoseClaimsPassTo(absl::Span<const QuotaTaker> takers,
+                                      std::vector<RankedQuota>& ranked) const {
+  const auto gives = [&](QuotaId quota) {
+    return absl::c_any_of(ranked, [&](const auto& one) { return std::get<2>(one) == quota; });
+  };
+  std::map<QuotaId, LineAmounts> passing;
+  book_.claims().ForEachThatMayPass([&](const ClaimUser& first, const ClaimUser& other) {
+    if (gives(first.quota) && !gives(other.quota)) AddAmounts(other.amounts, passing[other.quota]);
+  });
+  QuotaTree& tree = book_.mutable_tree();
+  for (const auto& [quota, amounts] : passing) {
+    std::vector<std::optional<bool>> may_reclaim(takers.size());
+    tree.Charge(quota, amounts);
+    const bool may_give = MayGive(takers, quota, may_reclaim);
+    tree.Release(quota, amounts);
+    if (!may_give) continue;
+    constexpr int kBehindAllDistances = 1;
+    ranked.push_back({kBehindAllDistances, 0, quota});
+  }
 }
 
 bool QuotaTrial::MayGive(absl::Span<const QuotaTaker> takers, QuotaId quota,

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -63,6 +64,10 @@ class QuotaTrial final : public VictimTrial {
   std::vector<QuotaTaker> TakersByNode() const;
   Status WhyNobodyGives(const QuotaTaker& taker) const;
   // `may_reclaim`: of each taker TakingRule::MayReclaim(), once it was asked for.
+  // Nearer ones first, then who borrows most.
+  using RankedQuota = std::tuple<int, int64_t, QuotaId>;
+  void AddThoseClaimsPassTo(absl::Span<const QuotaTaker> takers,
+                            std::vector<RankedQuota>& ranked) const;
   bool MayGive(absl::Span<const QuotaTaker> takers, QuotaId quota,
                std::vector<std::optional<bool>>& may_reclaim) const;
   int64_t Borrowed(absl::Span<const QuotaTaker> takers, QuotaId quota) const;
