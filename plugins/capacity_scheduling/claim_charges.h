@@ -63,6 +63,7 @@ class ClaimCharges {
   // quota each is charged, and one of another quota, to which it may pass.
   void ForEachThatMayPass(
       absl::FunctionRef<void(const ClaimUser& first, const ClaimUser& other)> visit) const;
+  bool any_may_pass() const { return !of_several_quotas_.empty(); }
   // How these amounts change when pods that are being deleted are gone; what is charged to another
   // quota then is negative there.
   const Sums& leaving() const { return leaving_; }

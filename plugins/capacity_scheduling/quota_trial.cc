@@ -325,7 +325,7 @@ std::vector<QuotaId> QuotaTrial::VictimQuotas() const {
     }
   }
   for (const auto& [quota, amounts] : given) book_.mutable_tree().Charge(quota, amounts);
-  AddThoseClaimsPassTo(takers, ranked);
+  if (counts_claims_that_pass_) AddThoseClaimsPassTo(takers, ranked);
   absl::c_sort(ranked);
   std::vector<QuotaId> quotas;
   for (const auto& [distance, borrowed, quota] : ranked) quotas.push_back(quota);

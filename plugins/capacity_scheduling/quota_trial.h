@@ -37,6 +37,8 @@ class QuotaTrial final : public VictimTrial {
   // Nearer quotas first; of them, who borrowed most of the lines that are asked for; lower
   // priority; less work lost; later ones.
   std::vector<VictimUnit> Units() const override;
+  // From now on they are also of quotas to which claims of others may pass.
+  void CountClaimsThatPass() { counts_claims_that_pass_ = true; }
   // The quotas that they are of, in that order; some of these give once nearer ones gave.
   std::vector<QuotaId> VictimQuotas() const;
   // What the preemptors ask for on nodes of each kind that the first may run on; none twice.
@@ -97,9 +99,10 @@ class QuotaTrial final : public VictimTrial {
   const QuotaBook::WhatIf what_if_;
   Handle& handle_;
   const PodInfo& first_;
-  QuotaTaker taker_;          // all of them, where the first was placed last
-  LineAmounts request_;       // of the first
-  LineAmounts possible_;      // of that, what its claims may do without
+  QuotaTaker taker_;      // all of them, where the first was placed last
+  LineAmounts request_;   // of the first
+  LineAmounts possible_;  // of that, what its claims may do without
+  bool counts_claims_that_pass_ = false;
   PodAmounts open_claims_;    // of the first pod, without devices
   LineAmounts avoidable_;     // of these, as QuotaTree::FindShortage() has it
   std::vector<Asked> asked_;  // the first preemptor first

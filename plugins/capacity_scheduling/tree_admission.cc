@@ -179,13 +179,6 @@ Status TreeAdmission::PostFilter(CycleState& state, const PodInfo& pod,
 Status TreeAdmission::Plan(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
                            QuotaTrial& trial, PostFilterResult& result) {
   const TreeState& tree_state = *state.Find(kTreeState);
-  std::unique_ptr<VictimList> units;
-  if (state.full_evaluation()) {
-    units = std::make_unique<AllVictims>(handle_.nodes(), trial.Units());
-  } else {
-    units =
-        std::make_unique<TreeVictims>(book_, handle_, [&trial] { return trial.VictimQuotas(); });
-  }
   std::vector<NodeRow> rows = statuses.RowsWith(Code::kUnschedulable);
   if (tree_state.without_room != nullptr) {
     std::vector<NodeRow> all;
@@ -194,9 +187,26 @@ Status TreeAdmission::Plan(CycleState& state, const PodInfo& pod, const NodeStat
   }
   KeepInPlacement(state, rows);
   expected_.Refresh(handle_.nodes(), handle_.nominator());
-  return PlanVictims({handle_, state, pod, std::move(rows), preemption_.budgets(), book_, expected_,
-                      short_rows_, trial, *units},
-                     result);
+  const auto plan = [&](PostFilterResult& planned) {
+    std::unique_ptr<VictimList> units;
+    if (state.full_evaluation()) {
+      units = std::make_unique<AllVictims>(handle_.nodes(), trial.Units());
+    } else {
+      units =
+          std::make_unique<TreeVictims>(book_, handle_, [&trial] { return trial.VictimQuotas(); });
+    }
+    return PlanVictims({handle_, state, pod, rows, preemption_.budgets(), book_, expected_,
+                        short_rows_, trial, *units},
+                       planned);
+  };
+  Status status = plan(result);
+  const bool waits = !result.nominated_node.has_value();
+  if (status.ok() || waits || !book_.claims().any_may_pass()) return status;
+  trial.CountClaimsThatPass();
+  PostFilterResult with_passing;
+  if (!plan(with_passing).ok()) return status;
+  result = std::move(with_passing);
+  return Status::Success();
 }
 
 void TreeAdmission::ExplainWaiting(const PodInfo& pod, WaitingFor& waiting) const {
