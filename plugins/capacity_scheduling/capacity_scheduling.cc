@@ -110,8 +110,7 @@ absl::Span<const StateUse> CapacityScheduling::StateUses() const {
   return kUses;
 }
 
-Status CapacityScheduling::PreFilter(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
-                                     PreFilterResult& result) {
+void CapacityScheduling::Refresh() {
   ChargeMissedClaims();
   ledger_.Recount([this](const auto& recount) {
     const NodeTable& table = handle_.nodes();
@@ -122,6 +121,21 @@ Status CapacityScheduling::PreFilter(CycleState& state, const PodInfo& pod, cons
   const uint64_t tree_before = book_.tree_version();
   book_.Refresh();
   if (book_.tree_version() != tree_before) status_.Touch();
+}
+
+DeviceLimits::Ptr CapacityScheduling::FindDeviceLimits(const PodInfo& pod,
+                                                       const DeviceLimits::Ptr& known) {
+  if (book_.what_ifs() > 0) return book_.DeviceLimitsOf(pod);
+  if (known != nullptr) return known;
+  Refresh();
+  if (!book_.has_tree()) return nullptr;
+  const QuotaBook::WithoutNomination without_nomination(book_, pod);
+  return book_.DeviceLimitsOf(pod);
+}
+
+Status CapacityScheduling::PreFilter(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
+                                     PreFilterResult& result) {
+  Refresh();
   warnings_.Look();
   if (book_.has_tree()) {
     Status status = tree_.PreFilter(state, pod, nodes, result);

@@ -72,6 +72,9 @@ class CapacityScheduling final : public Plugin,
         tree_({handle, book_, preemption_, refused_takers_, expected_, short_rows_}),
         warnings_(handle, status_, kName) {
     ledger_.CountDevicesIn(handle);
+    handle.Shared<DeviceLimits>()->Set(
+        handle.profile_name(),
+        [this](const PodInfo& pod, const auto& known) { return FindDeviceLimits(pod, known); });
   }
 
   absl::string_view Name() const override { return kName; }
@@ -125,9 +128,10 @@ class CapacityScheduling final : public Plugin,
   // A pod that goes or shrinks, and any change of a quota's min or max.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
   bool HintsReadSpecOnly() const override { return true; }
-  // Who may evict whom depends on the quotas.
+  // Who may evict whom depends on the quotas, and which devices a claim may be given.
   bool WaitsForEvents(const PodInfo& pod) const override {
-    return pod.preemption_policy() != PreemptionPolicy::kNever;
+    return pod.preemption_policy() != PreemptionPolicy::kNever ||
+           book_.DeviceLimitsOf(pod) != nullptr;
   }
 
   // In a tree of quotas (docs/quota.md), for plans over several nodes.
@@ -165,6 +169,10 @@ class CapacityScheduling final : public Plugin,
                       WaitingFor& waiting) const override;
 
  private:
+  // The books follow what has changed.
+  void Refresh();
+  // As DeviceLimits::Find. While a plan is made the books are as that has them, without the pod.
+  DeviceLimits::Ptr FindDeviceLimits(const PodInfo& pod, const DeviceLimits::Ptr& known);
   void AddNominatedPods(const PodInfo& pod, const Quota& quota, QuotaState& state);
   Status PlanOverNodes(const CycleState& state, const QuotaState& quota_state, const PodInfo& pod,
                        const NodeStatuses& statuses, Status not_on_one, PostFilterResult& result);

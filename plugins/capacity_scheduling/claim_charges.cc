@@ -20,6 +20,7 @@ bool Waits(const ClaimUser& user) { return user.use == ClaimUser::Use::kWaits; }
 
 void ClaimCharges::Clear() {
   claims_.clear();
+  of_several_quotas_.clear();
   leaving_.clear();
 }
 
@@ -28,6 +29,7 @@ void ClaimCharges::Join(const std::string& claim, ClaimUser user) {
   Move(users, -1);
   users.insert(absl::c_upper_bound(users, user, GoesFirst), std::move(user));
   Move(users, 1);
+  NoteQuotas(claim, users);
 }
 
 void ClaimCharges::Leave(const std::string& claim, UidRef pod, ClaimUser::Use use) {
@@ -40,6 +42,7 @@ void ClaimCharges::Leave(const std::string& claim, UidRef pod, ClaimUser::Use us
   Move(users, -1);
   users.erase(user);
   Move(users, 1);
+  NoteQuotas(claim, users);
   if (users.empty()) claims_.erase(found);
 }
 
@@ -50,6 +53,28 @@ const ClaimUser* ClaimCharges::FirstUser(absl::string_view claim,
   const auto first = absl::c_find_if(
       found->second, [&](const ClaimUser& user) { return !Waits(user) && counts(user); });
   return first == found->second.end() ? nullptr : &*first;
+}
+
+void ClaimCharges::NoteQuotas(const std::string& claim, const Users& users) {
+  const bool are_several = absl::c_any_of(users, [&](const ClaimUser& user) {
+    return !Waits(user) && user.quota != users.front().quota;
+  });
+  if (are_several) {
+    of_several_quotas_.insert(claim);
+  } else {
+    of_several_quotas_.erase(claim);
+  }
+}
+
+void ClaimCharges::ForEachThatMayPass(
+    absl::FunctionRef<void(const ClaimUser& first, const ClaimUser& other)> visit) const {
+  for (const std::string& claim : of_several_quotas_) {
+    const Users& users = claims_.find(claim)->second;
+    std::set<QuotaId> seen = {users.front().quota};
+    for (const ClaimUser& user : users) {
+      if (!Waits(user) && seen.insert(user.quota).second) visit(users.front(), user);
+    }
+  }
 }
 
 void ClaimCharges::Move(const Users& users, int sign) {

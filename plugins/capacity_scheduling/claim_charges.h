@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,6 +59,11 @@ class ClaimCharges {
   // be charged to without the others. Null if there is none. Valid until the next change.
   const ClaimUser* FirstUser(absl::string_view claim,
                              absl::FunctionRef<bool(const ClaimUser&)> counts) const;
+  // Claims that pods of several quotas run with, or are nominated with: the first user, to whose
+  // quota each is charged, and one of another quota, to which it may pass.
+  void ForEachThatMayPass(
+      absl::FunctionRef<void(const ClaimUser& first, const ClaimUser& other)> visit) const;
+  bool any_may_pass() const { return !of_several_quotas_.empty(); }
   // How these amounts change when pods that are being deleted are gone; what is charged to another
   // quota then is negative there.
   const Sums& leaving() const { return leaving_; }
@@ -68,7 +74,10 @@ class ClaimCharges {
   void Move(const Users& users, int sign);
 
   QuotaTree& tree_;
+  void NoteQuotas(const std::string& claim, const Users& users);
+
   absl::flat_hash_map<std::string, Users> claims_;
+  std::set<std::string> of_several_quotas_;
   Sums leaving_;
 };
 

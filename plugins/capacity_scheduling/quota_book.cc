@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "berth/api/amounts.h"
 #include "berth/api/core_v1.pb.h"
+#include "berth/api/resource_v1.pb.h"
 #include "berth/gpu/request_marks.h"
 #include "plugins/capacity_scheduling/claimed_devices.h"
 
@@ -323,13 +324,16 @@ QuotaBook::Sums QuotaBook::Leaving() const {
 
 QuotaBook::WithoutNomination::WithoutNomination(QuotaBook& book, const PodInfo& pod)
     : book_(book), promise_(book.FindPromise(*pod.identity())) {
+  if (promise_ != nullptr && !book.without_.insert(promise_).second) promise_ = nullptr;
   if (promise_ == nullptr) return;
   what_if_.emplace(book);
   book.MovePromise(*promise_, -1);
 }
 
 QuotaBook::WithoutNomination::~WithoutNomination() {
-  if (promise_ != nullptr) book_.MovePromise(*promise_, 1);
+  if (promise_ == nullptr) return;
+  book_.without_.erase(promise_);
+  book_.MovePromise(*promise_, 1);
 }
 
 // --- Whose pods ---
@@ -367,6 +371,55 @@ LineAmounts QuotaBook::RequestOfAll(absl::Span<const PodInfo* const> pods) const
     AddAmounts(tree_.ChargeOf(request, nullptr), sum);
   }
   return sum;
+}
+
+PodAmounts QuotaBook::OpenClaimsOf(const PodInfo& pod, CountsClaim counts) const {
+  if (pod.spec().resource_claims().empty()) return {.pods = 0};
+  const ObjectStore& objects = handle_.objects();
+  const auto is_open = [&](const std::string& claim) {
+    const absl::string_view key = claim;
+    const size_t slash = key.find('/');
+    const auto* const object =
+        objects.Find<api::ResourceClaim>(key.substr(0, slash), key.substr(slash + 1));
+    return !object->status().has_allocation() && counts(claim);
+  };
+  return DevicesClaimedBy(pod, objects, devices_, is_open).amounts;
+}
+
+std::shared_ptr<const DeviceLimitsOfPod> QuotaBook::DeviceLimitsOf(const PodInfo& pod) const {
+  if (!has_tree_ || pod.spec().resource_claims().empty()) return nullptr;
+  const std::optional<QuotaId> quota = QuotaOf(pod);
+  if (!quota.has_value()) return nullptr;
+  const PodAmounts claims = OpenClaimsOf(pod);
+  if (claims.possible.empty() && claims.possible_gpu_milli == 0) return nullptr;
+  const PodAmounts& request = RequestOf(pod);
+  const bool only_within_min = !IsPreemptible(pod);
+  auto limits = std::make_shared<DeviceLimitsOfPod>();
+  for (int i = 0; i < static_cast<int>(tree_.lines().size()); ++i) {
+    const QuotaLine& line = tree_.lines()[i];
+    if (claims.PossibleOf(line) == 0 || !tree_.Concerns(*quota, i)) continue;
+    const int64_t asked = claims.Of(line), all = request.Of(line);
+    __int128 left = tree_.WithinBounds(*quota, i);
+    if (only_within_min) left = std::min(left, tree_.guarantee(*quota, i) - tree_.used(*quota, i));
+    left -= all - asked;
+    if (asked <= left) continue;
+    const LineAmounts charge = {{i, all}};
+    const auto shortage = tree_.FindShortage(*quota, charge);
+    const auto beyond = BeyondMin(pod, *quota, charge);
+    const auto left_to_claims = static_cast<int64_t>(std::max<__int128>(0, left));
+    limits->limits.push_back(
+        {.limit = {.amount_of =
+                       [this, line](const DeviceId& device, const api::DeviceClass& of) {
+                         return devices_.ChargeOf(device, of, line);
+                       },
+                   .left = left_to_claims},
+         .covers = [line](const LabelSet& node) { return !line.mark.empty() || line.Covers(node); },
+         .why = shortage.has_value() ? ToString(*shortage)
+                : beyond.has_value() ? BeyondMinToString(*beyond)
+                                     : ""});
+    absl::StrAppend(&limits->text, line.ToString(), " ", left_to_claims, "\n");
+  }
+  return limits->limits.empty() ? nullptr : limits;
 }
 
 QuotaBook::Amount QuotaBook::AmountOf(const PodInfo& pod, QuotaId quota,
@@ -444,9 +497,12 @@ std::optional<QuotaId> QuotaBook::FindQuota(const PodInfo& pod) const {
 }
 
 std::optional<QuotaTree::Shortage> QuotaBook::BeyondMin(const PodInfo& pod, QuotaId quota,
-                                                        const LineAmounts& charge) const {
+                                                        const LineAmounts& charge,
+                                                        const LineAmounts& avoidable) const {
   if (IsPreemptible(pod)) return std::nullopt;
-  for (const auto& [line, amount] : charge) {
+  for (const auto& [line, most] : charge) {
+    const int64_t amount = most - AmountOfLine(avoidable, line);
+    if (amount == 0) continue;
     const __int128 used = tree_.used(quota, line), min = tree_.guarantee(quota, line);
     if (!tree_.Concerns(quota, line) || used + amount <= min) continue;
     return QuotaTree::Shortage{

@@ -15,12 +15,14 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "berth/api/identity.h"
 #include "berth/api/identity_map.h"
 #include "berth/api/symbol.h"
 #include "berth/columns/node_table.h"
+#include "berth/devices/device_limits.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/node_info.h"
 #include "berth/framework/pod_info.h"
@@ -139,6 +141,14 @@ class QuotaBook {
   const PodAmounts& RequestOf(const PodInfo& pod) const {
     return RequestOf(pod, [&](const std::string& claim) { return !IsUsedBeside(pod, claim); });
   }
+  // What its claims are charged that have no devices yet, of those that count. Which of several
+  // sorts they are given keeps to DeviceLimitsOf(): what is possible of it is avoidable.
+  PodAmounts OpenClaimsOf(const PodInfo& pod, CountsClaim counts) const;
+  PodAmounts OpenClaimsOf(const PodInfo& pod) const {
+    return OpenClaimsOf(pod, [&](const std::string& claim) { return !IsUsedBeside(pod, claim); });
+  }
+  // What quotas leave of devices that these claims may be given. Null if enough for all.
+  std::shared_ptr<const DeviceLimitsOfPod> DeviceLimitsOf(const PodInfo& pod) const;
   // Whether another pod runs, or is nominated, that uses the claim.
   bool IsUsedBeside(const PodInfo& pod, absl::string_view claim) const {
     return claims_.FirstUser(claim, [&](const ClaimUser& user) {
@@ -174,7 +184,8 @@ class QuotaBook {
   // The first line of which a pod that must not be evicted would have more than its quota's min:
   // such a one starts only within it.
   std::optional<QuotaTree::Shortage> BeyondMin(const PodInfo& pod, QuotaId quota,
-                                               const LineAmounts& charge) const;
+                                               const LineAmounts& charge,
+                                               const LineAmounts& avoidable = {}) const;
   std::string BeyondMinToString(const QuotaTree::Shortage& beyond_min) const;
 
   void OnAssigned(const PodInfo& pod, const NodeInfo& node);
@@ -223,7 +234,7 @@ class QuotaBook {
     promised_.ForEach([&](const Identity&, const QuotaPromise& promise) { visit(promise); });
   }
   // Pods that are nominated to nodes are charged for these as well, so that no other pod takes what
-  // they wait for. `pod` is not charged while one of these lives.
+  // they wait for. `pod` is not charged while one of these lives; the first one ends it.
   class WithoutNomination {
    public:
     WithoutNomination(QuotaBook& book, const PodInfo& pod);
@@ -233,7 +244,7 @@ class QuotaBook {
 
    private:
     QuotaBook& book_;
-    const QuotaPromise* const promise_;
+    const QuotaPromise* promise_;    // null if it is not nominated, or another one does it
     std::optional<WhatIf> what_if_;  // if it is nominated
   };
 
@@ -308,6 +319,7 @@ class QuotaBook {
   std::vector<int> promised_of_;  // how many, by quota
   // What they are promised without claims, at and below a quota, by line.
   absl::flat_hash_map<std::pair<QuotaId, int>, __int128> promised_amounts_;
+  absl::flat_hash_set<const QuotaPromise*> without_;                   // that are not charged now
   absl::flat_hash_map<Symbol, std::vector<IdentityPtr>> promised_on_;  // by node
   std::optional<uint64_t> nominator_version_;
   std::optional<uint64_t> nodes_version_, slices_version_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <deque>
 #include <limits>
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -54,6 +55,9 @@ QuotaTrial::QuotaTrial(QuotaBook& book, Handle& handle, QuotaId quota,
   taker_.request = AskedOn(nullptr);
   request_ = tree.ChargeOf(asked_.front().each, nullptr);
   possible_ = tree.PossibleOf(asked_.front().each, nullptr);
+  open_claims_ = book_.OpenClaimsOf(
+      first_, [this](const std::string& claim) { return asked_claims_.contains(claim); });
+  avoidable_ = tree.PossibleOf(open_claims_, nullptr);
   constexpr __int128 kMost = std::numeric_limits<int64_t>::max();
   for (const auto& [where, sum] : book_.Leaving()) {
     const int sign = sum > 0 ? -1 : 1;
@@ -140,6 +144,7 @@ bool QuotaTrial::PlaceOn(const LabelSet& node) {
   const LineAmounts before = std::move(request_);
   request_ = book_.tree().ChargeOf(asked_.front().each, &node);
   possible_ = book_.tree().PossibleOf(asked_.front().each, &node);
+  avoidable_ = book_.tree().PossibleOf(open_claims_, &node);
   taker_.request = AskedOn(&node);
   return request_ != before;
 }
@@ -287,10 +292,11 @@ Status QuotaTrial::WhyNobodyGives(const QuotaTaker& taker) const {
 }
 
 Status QuotaTrial::HasRoom() const {
-  if (const auto shortage = book_.tree().FindShortage(taker_.quota, request_, possible_)) {
+  if (const auto shortage =
+          book_.tree().FindShortage(taker_.quota, request_, possible_, avoidable_)) {
     return Status::Unschedulable(book_.ToString(*shortage));
   }
-  if (const auto beyond = book_.BeyondMin(first_, taker_.quota, request_)) {
+  if (const auto beyond = book_.BeyondMin(first_, taker_.quota, request_, avoidable_)) {
     return Status::Unschedulable(book_.BeyondMinToString(*beyond));
   }
   return Status::Success();
@@ -307,7 +313,7 @@ std::vector<QuotaId> QuotaTrial::VictimQuotas() const {
     by_distance.emplace_back(-tree.depth(tree.BranchesOf(taker_.quota, quota).ancestor), quota);
   }
   absl::c_sort(by_distance);
-  std::vector<std::tuple<int, int64_t, QuotaId>> ranked;
+  std::vector<RankedQuota> ranked;
   std::vector<std::pair<QuotaId, LineAmounts>> given;  // what-if
   size_t asked = 0;
   for (size_t begin = 0; begin < by_distance.size(); begin = asked) {
@@ -327,10 +333,34 @@ std::vector<QuotaId> QuotaTrial::VictimQuotas() const {
     }
   }
   for (const auto& [quota, amounts] : given) book_.mutable_tree().Charge(quota, amounts);
+  if (counts_claims_that_pass_) AddThoseClaimsPassTo(takers, ranked);
   absl::c_sort(ranked);
   std::vector<QuotaId> quotas;
   for (const auto& [distance, borrowed, quota] : ranked) quotas.push_back(quota);
   return quotas;
+}
+
+// A quota may have more than its bound only once a claim of one that gives has passed to it. So its
+// pods come after all others.
+void QuotaTrial::AddThoseClaimsPassTo(absl::Span<const QuotaTaker> takers,
+                                      std::vector<RankedQuota>& ranked) const {
+  const auto gives = [&](QuotaId quota) {
+    return absl::c_any_of(ranked, [&](const auto& one) { return std::get<2>(one) == quota; });
+  };
+  std::map<QuotaId, LineAmounts> passing;
+  book_.claims().ForEachThatMayPass([&](const ClaimUser& first, const ClaimUser& other) {
+    if (gives(first.quota) && !gives(other.quota)) AddAmounts(other.amounts, passing[other.quota]);
+  });
+  QuotaTree& tree = book_.mutable_tree();
+  for (const auto& [quota, amounts] : passing) {
+    std::vector<std::optional<bool>> may_reclaim(takers.size());
+    tree.Charge(quota, amounts);
+    const bool may_give = MayGive(takers, quota, may_reclaim);
+    tree.Release(quota, amounts);
+    if (!may_give) continue;
+    constexpr int kBehindAllDistances = 1;
+    ranked.push_back({kBehindAllDistances, 0, quota});
+  }
 }
 
 bool QuotaTrial::MayGive(absl::Span<const QuotaTaker> takers, QuotaId quota,

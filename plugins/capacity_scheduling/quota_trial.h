@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -36,6 +37,8 @@ class QuotaTrial final : public VictimTrial {
   // Nearer quotas first; of them, who borrowed most of the lines that are asked for; lower
   // priority; less work lost; later ones.
   std::vector<VictimUnit> Units() const override;
+  // From now on they are also of quotas to which claims of others may pass.
+  void CountClaimsThatPass() { counts_claims_that_pass_ = true; }
   // The quotas that they are of, in that order; some of these give once nearer ones gave.
   std::vector<QuotaId> VictimQuotas() const;
   // Whose nominations the preemptors may take, though nobody of them runs: pods that would borrow
@@ -68,6 +71,10 @@ class QuotaTrial final : public VictimTrial {
   std::vector<QuotaTaker> TakersByNode() const;
   Status WhyNobodyGives(const QuotaTaker& taker) const;
   // `may_reclaim`: of each taker TakingRule::MayReclaim(), once it was asked for.
+  // Nearer ones first, then who borrows most.
+  using RankedQuota = std::tuple<int, int64_t, QuotaId>;
+  void AddThoseClaimsPassTo(absl::Span<const QuotaTaker> takers,
+                            std::vector<RankedQuota>& ranked) const;
   bool MayGive(absl::Span<const QuotaTaker> takers, QuotaId quota,
                std::vector<std::optional<bool>>& may_reclaim) const;
   int64_t Borrowed(absl::Span<const QuotaTaker> takers, QuotaId quota) const;
@@ -99,9 +106,12 @@ class QuotaTrial final : public VictimTrial {
   const QuotaBook::WhatIf what_if_;
   Handle& handle_;
   const PodInfo& first_;
-  QuotaTaker taker_;          // all of them, where the first was placed last
-  LineAmounts request_;       // of the first
-  LineAmounts possible_;      // of that, what its claims may do without
+  QuotaTaker taker_;      // all of them, where the first was placed last
+  LineAmounts request_;   // of the first
+  LineAmounts possible_;  // of that, what its claims may do without
+  bool counts_claims_that_pass_ = false;
+  PodAmounts open_claims_;    // of the first pod, without devices
+  LineAmounts avoidable_;     // of these, as QuotaTree::FindShortage() has it
   std::vector<Asked> asked_;  // the first preemptor first
   TakingRule rule_;
   std::vector<Moved> moved_;                    // to be undone, in reverse order

@@ -60,15 +60,17 @@ Status TreeAdmission::PreFilter(CycleState& state, const PodInfo& pod, const Nod
   const PodAmounts& request = book_.RequestOf(pod);
   const LineAmounts charge = tree.ChargeOf(request, nullptr);
   const LineAmounts possible = tree.PossibleOf(request, nullptr);
+  const LineAmounts avoidable = tree.PossibleOf(book_.OpenClaimsOf(pod), nullptr);
+  const auto find_shortage = [&] { return tree.FindShortage(*quota, charge, possible, avoidable); };
   std::list<QuotaBook::WithoutNomination> without_later;
-  if (tree.FindShortage(*quota, charge, possible).has_value()) LeaveOutLater(pod, without_later);
-  if (const auto shortage = tree.FindShortage(*quota, charge, possible)) {
+  if (find_shortage().has_value()) LeaveOutLater(pod, without_later);
+  if (const auto shortage = find_shortage()) {
     // Who borrows changes often: conditions of pods do not follow that.
     return Status::Unschedulable(state.for_explanation()
                                      ? DescribeInFull(tree, book_.WithNominated(*shortage))
                                      : book_.ToString(*shortage));
   }
-  if (const auto beyond = book_.BeyondMin(pod, *quota, charge)) {
+  if (const auto beyond = book_.BeyondMin(pod, *quota, charge, avoidable)) {
     return Status::Unschedulable(book_.BeyondMinToString(*beyond));
   }
   std::vector<NodeRow> without_room;
@@ -108,13 +110,16 @@ TreeAdmission::NodesByLines TreeAdmission::SplitByLines(const PodInfo& pod, Quot
                                                         const NodeTable& nodes) const {
   const QuotaTree& tree = book_.tree();
   const PodAmounts& amounts = book_.RequestOf(pod);
+  const PodAmounts open_claims = book_.OpenClaimsOf(pod);
   std::vector<QuotaTree::Shortage> found;
   for (int line = 0; line < static_cast<int>(tree.lines().size()); ++line) {
     if (!tree.lines()[line].of_some_nodes()) continue;
     const int64_t amount = amounts.Of(tree.lines()[line]);
     if (amount == 0) continue;
     const int64_t possible = amounts.PossibleOf(tree.lines()[line]);
-    if (const auto shortage = tree.FindShortage(quota, {{line, amount}}, {{line, possible}})) {
+    const int64_t avoidable = open_claims.PossibleOf(tree.lines()[line]);
+    if (const auto shortage =
+            tree.FindShortage(quota, {{line, amount}}, {{line, possible}}, {{line, avoidable}})) {
       found.push_back(*shortage);
     }
   }
@@ -237,13 +242,6 @@ Status TreeAdmission::PlanTaking(absl::Span<const VictimUnit> places, CycleState
                                  const PodInfo& pod, const NodeStatuses& statuses,
                                  QuotaTrial& trial, PostFilterResult& result) {
   const TreeState& tree_state = *state.Find(kTreeState);
-  std::unique_ptr<VictimList> units;
-  if (state.full_evaluation()) {
-    units = std::make_unique<AllVictims>(handle_.nodes(), trial.Units());
-  } else {
-    units =
-        std::make_unique<TreeVictims>(book_, handle_, [&trial] { return trial.VictimQuotas(); });
-  }
   std::vector<NodeRow> rows = statuses.RowsWith(Code::kUnschedulable);
   if (tree_state.without_room != nullptr) {
     std::vector<NodeRow> all;
@@ -252,9 +250,26 @@ Status TreeAdmission::PlanTaking(absl::Span<const VictimUnit> places, CycleState
   }
   KeepInPlacement(state, rows);
   expected_.Refresh(handle_.nodes(), handle_.nominator());
-  return PlanVictims({handle_, state, pod, std::move(rows), preemption_.budgets(), book_, expected_,
-                      short_rows_, trial, *units, places, this},
-                     result);
+  const auto plan = [&](PostFilterResult& planned) {
+    std::unique_ptr<VictimList> units;
+    if (state.full_evaluation()) {
+      units = std::make_unique<AllVictims>(handle_.nodes(), trial.Units());
+    } else {
+      units =
+          std::make_unique<TreeVictims>(book_, handle_, [&trial] { return trial.VictimQuotas(); });
+    }
+    return PlanVictims({handle_, state, pod, rows, preemption_.budgets(), book_, expected_,
+                        short_rows_, trial, *units, places, this},
+                       planned);
+  };
+  Status status = plan(result);
+  const bool waits = !result.nominated_node.has_value();
+  if (status.ok() || waits || !book_.claims().any_may_pass()) return status;
+  trial.CountClaimsThatPass();
+  PostFilterResult with_passing;
+  if (!plan(with_passing).ok()) return status;
+  result = std::move(with_passing);
+  return Status::Success();
 }
 
 void TreeAdmission::ExplainWaiting(const PodInfo& pod, WaitingFor& waiting) const {
@@ -265,10 +280,12 @@ void TreeAdmission::ExplainWaiting(const PodInfo& pod, WaitingFor& waiting) cons
   const QuotaBook::WithoutNomination without_nomination(book_, pod);
   const PodAmounts& request = book_.RequestOf(pod);
   const LineAmounts charge = tree.ChargeOf(request, nullptr);
-  auto shortage = tree.FindShortage(*quota, charge, tree.PossibleOf(request, nullptr));
+  const LineAmounts possible = tree.PossibleOf(request, nullptr);
+  const LineAmounts avoidable = tree.PossibleOf(book_.OpenClaimsOf(pod), nullptr);
+  auto shortage = tree.FindShortage(*quota, charge, possible, avoidable);
   bool is_beyond_min = false;
   if (!shortage.has_value()) {
-    shortage = book_.BeyondMin(pod, *quota, charge);
+    shortage = book_.BeyondMin(pod, *quota, charge, avoidable);
     is_beyond_min = shortage.has_value();
   }
   if (!shortage.has_value()) {

@@ -11,21 +11,18 @@ namespace berth {
 
 absl::StatusOr<ClaimVerdict> ClaimVerdicts::On(const ClaimsState& data,
                                                const NodeInfo& node) const {
-  return data.released.empty() ? On(*data.pod, node) : ByReleasedDevices(data, node);
-}
-
-absl::StatusOr<ClaimVerdict> ClaimVerdicts::On(const ClaimsOfPod& claims,
-                                               const NodeInfo& node) const {
-  absl::StatusOr<ClaimVerdict> verdict = ByFreeDevices(claims, node);
-  if (!claims.may_exchange || !verdict.ok()) return verdict;
+  const ClaimsOfPod& claims = *data.pod;
+  absl::StatusOr<ClaimVerdict> verdict =
+      data.is_as_found() ? ByFreeDevices(claims, node) : ByReleasedDevices(data, node);
+  if (!data.may_exchange() || !verdict.ok()) return verdict;
   const bool may_help =
       *verdict == ClaimVerdict::kCannotAllocate || *verdict == ClaimVerdict::kUnavailable;
-  return may_help && FindExchange(claims, node).has_value() ? ClaimVerdict::kFeasible : verdict;
+  return may_help && FindExchange(data, node).has_value() ? ClaimVerdict::kFeasible : verdict;
 }
 
 bool ClaimVerdicts::IsByClass(const ClaimsState& data) {
   const ClaimsOfPod& claims = *data.pod;
-  return data.released.empty() && !claims.may_exchange && claims.special == nullptr &&
+  return data.is_as_found() && !claims.may_exchange && claims.special == nullptr &&
          absl::c_none_of(claims.available_on, [](const auto& on) { return on.has_value(); }) &&
          claims.allocations != nullptr && claims.allocations->nodes_by_devices != nullptr;
 }
@@ -49,20 +46,23 @@ absl::StatusOr<ClaimVerdict> ClaimVerdicts::ByReleasedDevices(const ClaimsState&
   const ClaimsOfPod& claims = *data.pod;
   const ClaimVerdict of_special = OnSpecialClaim(claims, node);
   if (of_special != ClaimVerdict::kFeasible) return of_special;
-  const absl::StatusOr<NodeAllocation> allocation = allocations_.With(data.released, claims, node);
+  const absl::StatusOr<NodeAllocation> allocation =
+      allocations_.With(data.released, claims, data.limits.get(), node);
   if (!allocation.ok()) return allocation.status();
   const ClaimVerdict verdict = VerdictOf(allocation->outcome);
   if (verdict != ClaimVerdict::kFeasible) return verdict;
   return IsElsewhere(claims, node) ? ClaimVerdict::kUnavailable : ClaimVerdict::kFeasible;
 }
 
-std::optional<GangDevices::Exchange> ClaimVerdicts::FindExchange(const ClaimsOfPod& claims,
+std::optional<GangDevices::Exchange> ClaimVerdicts::FindExchange(const ClaimsState& data,
                                                                  const NodeInfo& node) const {
-  if (claims.has_lost || claims.AnyFreedForOthers()) return std::nullopt;
+  const ClaimsOfPod& claims = *data.pod;
+  if (claims.has_lost || claims.AnyFreedForOthers() || data.limits != nullptr) return std::nullopt;
   return gang_.Find({.claims = claims,
                      .to_allocate = *claims.ToAllocateOn(node),
                      .node = node,
                      .nodes = handle_.nodes(),
+                     .released = data.released,
                      .scoring = scoring_});
 }
 
@@ -70,6 +70,8 @@ ClaimVerdict ClaimVerdicts::VerdictOf(NodeAllocation::Outcome outcome) {
   switch (outcome) {
     case NodeAllocation::Outcome::kImpossible:
       return ClaimVerdict::kCannotAllocate;
+    case NodeAllocation::Outcome::kOverLimits:
+      return ClaimVerdict::kOverLimits;
     case NodeAllocation::Outcome::kInvalidPools:
       return ClaimVerdict::kInvalidPools;
     case NodeAllocation::Outcome::kOutOfSteps:
@@ -97,9 +99,9 @@ bool ClaimVerdicts::IsElsewhere(const ClaimsOfPod& claims, const NodeInfo& node)
 
 Code ClaimVerdicts::CodeOf(ClaimVerdict verdict) const {
   if (verdict == ClaimVerdict::kFeasible) return Code::kSuccess;
-  return preempts_ && verdict == ClaimVerdict::kCannotAllocate
-             ? Code::kUnschedulable
-             : Code::kUnschedulableAndUnresolvable;
+  const bool evictions_may_help = verdict == ClaimVerdict::kOverLimits ||
+                                  (preempts_ && verdict == ClaimVerdict::kCannotAllocate);
+  return evictions_may_help ? Code::kUnschedulable : Code::kUnschedulableAndUnresolvable;
 }
 
 Status ClaimVerdicts::StatusOf(ClaimVerdict verdict, const ClaimsOfPod& claims,
@@ -114,6 +116,8 @@ Status ClaimVerdicts::StatusOf(ClaimVerdict verdict, const ClaimsOfPod& claims,
       break;
     case ClaimVerdict::kCannotAllocate:
       return rejected(kCannotAllocate);
+    case ClaimVerdict::kOverLimits:
+      return rejected(claims.limits->WhyOn(node.labels()));
     case ClaimVerdict::kInvalidPools:
       return rejected(kInvalidPools);
     case ClaimVerdict::kTimedOut:

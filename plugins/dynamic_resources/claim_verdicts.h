@@ -25,6 +25,7 @@ inline constexpr char kInvalidPools[] = "invalid resource pools were encountered
 enum class ClaimVerdict : uint8_t {
   kFeasible,
   kCannotAllocate,
+  kOverLimits,  // of quotas; evictions of their pods may help
   kInvalidPools,
   kTimedOut,
   kUnavailable,
@@ -45,11 +46,9 @@ class ClaimVerdicts {
         scoring_(scoring),
         preempts_(preempts) {}
 
-  // With the devices that are free, and those that the dry run of `data` releases, if it does. An
-  // error ends the attempt.
+  // With the devices that are free, those that `data` releases and those that members of the pod's
+  // gang exchange. An error ends the attempt.
   absl::StatusOr<ClaimVerdict> On(const ClaimsState& data, const NodeInfo& node) const;
-  // With the devices that are free, and those that members of the pod's gang exchange.
-  absl::StatusOr<ClaimVerdict> On(const ClaimsOfPod& claims, const NodeInfo& node) const;
   // Whether nodes of one class (NodesByDevices) have the same verdict.
   static bool IsByClass(const ClaimsState& data);
   // Of the special claim alone: kFeasible, kStaleClaim, kCannotFit or kCannotAsk.
@@ -59,14 +58,17 @@ class ClaimVerdicts {
   // them for a nominated pod.
   static bool IsElsewhere(const ClaimsOfPod& claims, const NodeInfo& node);
   // What members of the pod's gang may get instead of what they have, so that the pod has devices.
-  std::optional<GangDevices::Exchange> FindExchange(const ClaimsOfPod& claims,
+  std::optional<GangDevices::Exchange> FindExchange(const ClaimsState& data,
                                                     const NodeInfo& node) const;
 
   Code CodeOf(ClaimVerdict verdict) const;
   // With upstream's texts.
   Status StatusOf(ClaimVerdict verdict, const ClaimsOfPod& claims, const NodeInfo& node) const;
-  // Whether the text is the same for all nodes. Nodes may leave different resources to devices.
-  static bool SharesText(ClaimVerdict verdict) { return verdict != ClaimVerdict::kCannotAsk; }
+  // Whether the text is the same for all nodes. Nodes may leave different resources to devices, and
+  // lines of quotas go by labels of nodes.
+  static bool SharesText(ClaimVerdict verdict) {
+    return verdict != ClaimVerdict::kCannotAsk && verdict != ClaimVerdict::kOverLimits;
+  }
 
  private:
   absl::StatusOr<ClaimVerdict> ByFreeDevices(const ClaimsOfPod& claims, const NodeInfo& node) const;

@@ -24,6 +24,7 @@
 #include "berth/devices/device_allocator.h"
 #include "berth/devices/device_features.h"
 #include "berth/devices/device_id.h"
+#include "berth/devices/device_limits.h"
 #include "berth/framework/cycle_state.h"
 #include "berth/framework/node_info.h"
 #include "berth/mutex.h"
@@ -143,6 +144,8 @@ struct ClaimsOfPod {
                                                      : special->On(node, to_allocate);
   }
 
+  // What its claims may be given; null for most: anything.
+  std::shared_ptr<const DeviceLimitsOfPod> limits;
   // What the pod cannot have besides, since it is planned for nominated pods; null for most.
   std::shared_ptr<const NominatedUses> nominated;
   // Whether a claim of the pod is to lose its devices for a nominated pod.
@@ -164,10 +167,17 @@ struct ClaimsOfPod {
 
 struct ClaimsState : StateData {
   std::shared_ptr<const ClaimsOfPod> pod;
-  // For a dry run: the pods that are taken to be gone, and the devices, or shares of devices, of
-  // claims that no other pod uses.
+  // For a dry run, or a gang's plan: the pods that are taken to be gone, and the devices, or shares
+  // of devices, of claims that no other pod uses.
   absl::flat_hash_set<std::string> gone_pods;  // uids
+  bool in_dry_run = false;                     // some are gone for this state alone
   ReleasedDevices released;
+  std::shared_ptr<const DeviceLimitsOfPod> limits;  // as `pod` has them, or now that some are gone
+  // Whether members of the gang may get others. A plan has one state for each node where a member
+  // goes; dry runs have many, and each search may be long.
+  bool may_exchange() const { return pod->may_exchange && !in_dry_run; }
+  // Whether it is as without the dry run, or plan.
+  bool is_as_found() const { return released.empty() && limits == pod->limits; }
   // From Reserve on, by claim: what it gets, perhaps with others; null if it has an allocation
   // already.
   std::vector<std::shared_ptr<const api::AllocationResult>> allocations;

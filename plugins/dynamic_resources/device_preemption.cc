@@ -88,6 +88,7 @@ void DevicePreemption::SignGoneInPlan(PodSignature& signature) const {
 void DevicePreemption::Remove(const CycleState& state, const PodInfo& preemptor, const PodInfo& pod,
                               ClaimsState& data) const {
   if (!is_enabled_ || !reader_.MayUseDevices(pod)) return;
+  data.in_dry_run = true;
   data.gone_pods.insert(std::string(pod.uid()));
   Release(state, preemptor, pod, data);
 }

@@ -47,6 +47,7 @@ absl::StatusOr<std::unique_ptr<Plugin>> DynamicResources::Create(const PluginArg
 
 DynamicResources::DynamicResources(Handle& handle, const DynamicResourcesArgs& args)
     : handle_(handle),
+      limits_(handle.Shared<DeviceLimits>()),
       preempts_(args.preempt_for_devices),
       binding_timeout_(args.Features().binding_conditions
                            ? std::optional(args.binding_timeout.value_or(kBindingTimeout))
@@ -91,7 +92,7 @@ std::string DynamicResources::GroupOf(const PodInfo& pod) const {
 
 std::shared_ptr<const NominatedUses> DynamicResources::FindNominated(
     const PodInfo& pod, absl::Span<const PodClaim> claims) const {
-  nominated_->Update({handle_, *devices_, reader_, allocations_});
+  nominated_->Update({handle_, *devices_, reader_, allocations_, *limits_});
   return nominated_->For(pod, claims);
 }
 
@@ -124,6 +125,7 @@ Status DynamicResources::PreFilter(CycleState& state, const PodInfo& pod, const 
   Status read = reader_.Read(pod, *of_pod);
   if (!read.ok()) return read;
   of_pod->nominated = FindNominated(pod, of_pod->claims);
+  of_pod->limits = FindLimits(pod);
   of_pod->allocations = allocations_.Of(*of_pod);
   const std::string group = GroupOf(pod);
   gang_.Begin(group);
@@ -131,24 +133,34 @@ Status DynamicResources::PreFilter(CycleState& state, const PodInfo& pod, const 
       absl::c_any_of(of_pod->in_flight, [](const auto& made) { return made != nullptr; });
   of_pod->may_exchange = gang_.MayExchange(group, of_pod->asked, joins);
   auto data = std::make_unique<ClaimsState>();
+  data->limits = of_pod->limits;
   data->pod = std::move(of_pod);
   preemption_.RemoveGoneInPlan(state, pod, *data);
   state.Write(kClaimsState, std::move(data));
   return Status::Success();
 }
 
-Status DynamicResources::AddPod(CycleState& state, const PodInfo&, const PodInfo& added,
+Status DynamicResources::AddPod(CycleState& state, const PodInfo& pod, const PodInfo& added,
                                 const NodeInfo&) {
   ClaimsState* const data = state.FindMutable(kClaimsState);
-  if (data != nullptr) preemption_.Add(added, *data);
+  if (data == nullptr) return Status::Success();
+  preemption_.Add(added, *data);
+  FollowLimits(pod, *data);
   return Status::Success();
 }
 
 Status DynamicResources::RemovePod(CycleState& state, const PodInfo& pod, const PodInfo& removed,
                                    const NodeInfo&) {
   ClaimsState* const data = state.FindMutable(kClaimsState);
-  if (data != nullptr) preemption_.Remove(state, pod, removed, *data);
+  if (data == nullptr) return Status::Success();
+  preemption_.Remove(state, pod, removed, *data);
+  FollowLimits(pod, *data);
   return Status::Success();
+}
+
+void DynamicResources::FollowLimits(const PodInfo& pod, ClaimsState& data) const {
+  if (data.pod->limits == nullptr) return;
+  data.limits = limits_->For(handle_.profile_name(), pod, data.pod->limits);
 }
 
 // --- Filter: which nodes -------------------------------------------------------------------------
@@ -246,7 +258,7 @@ Status DynamicResources::PostFilter(CycleState& state, const PodInfo& pod,
     if (!claims.available_on[i].has_value() && claims.lost[i].empty()) continue;
     if (claims.in_flight[i] != nullptr) continue;
     if (!MayBeDeallocated(claim.claim(), pod.uid())) continue;
-    if (!IsInTheWay(claims, i, statuses)) continue;
+    if (!IsInTheWay(*data, i, statuses)) continue;
     if (!state.for_explanation()) Deallocate(claim.object, pod.uid(), handle_);
     return Status::Unschedulable("deallocation of ResourceClaim completed");
   }
@@ -259,8 +271,9 @@ Status DynamicResources::PostFilter(CycleState& state, const PodInfo& pod,
 
 // Found again from the nodes, and not noted while filtering: verdicts of filters may have been
 // cached.
-bool DynamicResources::IsInTheWay(const ClaimsOfPod& claims, size_t claim,
+bool DynamicResources::IsInTheWay(const ClaimsState& data, size_t claim,
                                   const NodeStatuses& statuses) const {
+  const ClaimsOfPod& claims = *data.pod;
   const Symbol own_name = Symbol::Intern(kName);
   const std::optional<NodeSelector>& available_on = claims.available_on[claim];
   const NodeTable& nodes = handle_.nodes();
@@ -268,7 +281,7 @@ bool DynamicResources::IsInTheWay(const ClaimsOfPod& claims, size_t claim,
     const NodeInfo& node = nodes.node(row);
     if (claims.lost[claim].empty() && available_on->Matches(node.labels(), node.name())) continue;
     if (statuses.rejecting_plugin(row) != own_name) continue;
-    const absl::StatusOr<ClaimVerdict> verdict = verdicts_.On(claims, node);
+    const absl::StatusOr<ClaimVerdict> verdict = verdicts_.On(data, node);
     if (verdict.ok() && *verdict == ClaimVerdict::kUnavailable) return true;
   }
   return false;
@@ -369,13 +382,13 @@ Status DynamicResources::Allocate(ClaimsState& data, const NodeInfo& node) {
   }
   const ClaimsToAllocate& on_node = *claims.ToAllocateOn(node);
   data.reserved = &on_node;
-  const bool is_elsewhere = claims.may_exchange && ClaimVerdicts::IsElsewhere(claims, node);
+  const bool is_elsewhere = data.may_exchange() && ClaimVerdicts::IsElsewhere(claims, node);
   if (on_node.claims.empty() && !is_elsewhere) return Status::Success();
   const absl::StatusOr<NodeAllocation> allocation =
-      !data.released.empty() ? allocations_.With(data.released, claims, node)
-                             : allocations_.Allocate(claims, node);
+      data.is_as_found() ? allocations_.Allocate(claims, node)
+                         : allocations_.With(data.released, claims, data.limits.get(), node);
   if (!allocation.ok()) return Status::Error(allocation.status());
-  if (claims.may_exchange && data.released.empty() &&
+  if (data.may_exchange() &&
       (is_elsewhere || allocation->outcome == NodeAllocation::Outcome::kImpossible)) {
     return AllocateByExchange(data, node);
   }
@@ -384,7 +397,7 @@ Status DynamicResources::Allocate(ClaimsState& data, const NodeInfo& node) {
 
 Status DynamicResources::AllocateByExchange(ClaimsState& data, const NodeInfo& node) {
   const ClaimsOfPod& claims = *data.pod;
-  const std::optional<GangDevices::Exchange> exchange = verdicts_.FindExchange(claims, node);
+  const std::optional<GangDevices::Exchange> exchange = verdicts_.FindExchange(data, node);
   if (!exchange.has_value()) return Status::Error("claim allocation not found for node");
   for (const auto& [claim_uid, instead] : exchange->others) devices_->Exchange(claim_uid, instead);
   for (size_t i = 0; i < claims.claims.size(); ++i) {
@@ -461,11 +474,16 @@ Status DynamicResources::SignPod(const PodInfo& pod, PodSignature& signature) co
   preemption_.SignGoneInPlan(signature);
   const std::shared_ptr<const NominatedUses> nominated = FindNominated(pod, claims);
   if (nominated != nullptr) signature.Add(nominated->text);
+  if (const auto limits = FindLimits(pod)) signature.Add(limits->text);
   if (!gang_.has_members()) return Status::Success();
   // What members of the pod's gang have counts, where it may be exchanged.
   const std::string group = GroupOf(pod);
   const ClaimReader::Asked asked = reader_.AskedBy(pod, claims);
-  if (gang_.MayExchange(group, asked.text, asked.joins)) signature.Add(group);
+  // A device that comes free on another node may be what a member gets instead.
+  if (gang_.MayExchange(group, asked.text, asked.joins)) {
+    signature.Add(group);
+    signature.Add(static_cast<int64_t>(devices_->version()));
+  }
   return Status::Success();
 }
 
@@ -475,8 +493,8 @@ std::vector<NodeNote> DynamicResources::ExplainNode(const CycleState& state, con
   if (data == nullptr)
     return classes_ == nullptr ? NotesOnExtendedResources(pod, node, handle_.objects())
                                : std::vector<NodeNote>();
-  return NotesOnDevices(*data->pod, verdicts_.On(*data->pod, node),
-                        ExplainAllocations(state, pod, node), *devices_, node);
+  return NotesOnDevices(*data->pod, verdicts_.On(*data, node), ExplainAllocations(state, pod, node),
+                        *devices_, node);
 }
 
 std::vector<PlannedAllocation> DynamicResources::ExplainAllocations(const CycleState& state,
@@ -486,11 +504,11 @@ std::vector<PlannedAllocation> DynamicResources::ExplainAllocations(const CycleS
   const ClaimsState* const data = state.Find(kClaimsState);
   if (data == nullptr || !data->pod->may_allocate()) return planned;
   const ClaimsOfPod& claims = *data->pod;
-  const absl::StatusOr<ClaimVerdict> verdict = verdicts_.On(claims, node);
+  const absl::StatusOr<ClaimVerdict> verdict = verdicts_.On(*data, node);
   if (!verdict.ok() || *verdict != ClaimVerdict::kFeasible) return planned;
   absl::StatusOr<NodeAllocation> allocation = allocations_.Allocate(claims, node);
   if (allocation->outcome != NodeAllocation::Outcome::kAllocated) {
-    std::optional<GangDevices::Exchange> exchange = verdicts_.FindExchange(claims, node);
+    std::optional<GangDevices::Exchange> exchange = verdicts_.FindExchange(*data, node);
     if (!exchange.has_value()) return planned;
     allocation = std::move(exchange->own);
   }

@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "berth/columns/node_verdicts.h"
 #include "berth/devices/device_allocator.h"
+#include "berth/devices/device_limits.h"
 #include "berth/devices/extended_resource_classes.h"
 #include "berth/extensions/explain.h"
 #include "berth/extensions/member_choices.h"
@@ -171,15 +172,21 @@ class DynamicResources final : public Plugin,
   Status AllocateByExchange(ClaimsState& data, const NodeInfo& node);
   Status SetAllocations(ClaimsState& data, const ClaimsToAllocate& on_node,
                         const NodeAllocation& allocation) const;
+  // Others are gone, or back, for a dry run.
+  void FollowLimits(const PodInfo& pod, ClaimsState& data) const;
   // Whether the claim's devices are what keeps the pod off some node.
-  bool IsInTheWay(const ClaimsOfPod& claims, size_t claim, const NodeStatuses& statuses) const;
+  bool IsInTheWay(const ClaimsState& data, size_t claim, const NodeStatuses& statuses) const;
   void Reject(NodeRow row, ClaimVerdict verdict, NodeVerdicts& verdicts) const;
   std::string GroupOf(const PodInfo& pod) const;  // "" for none
+  std::shared_ptr<const DeviceLimitsOfPod> FindLimits(const PodInfo& pod) const {
+    return limits_->For(handle_.profile_name(), pod);
+  }
   // What is planned for nominated pods, and the pod with these claims cannot have.
   std::shared_ptr<const NominatedUses> FindNominated(const PodInfo& pod,
                                                      absl::Span<const PodClaim> claims) const;
 
   Handle& handle_;
+  const std::shared_ptr<DeviceLimits> limits_;
   const bool preempts_;
   const std::optional<absl::Duration> binding_timeout_;  // with DRADeviceBindingConditions
   mutable FieldsOfGatesInSlices ignored_fields_;         // for explanations

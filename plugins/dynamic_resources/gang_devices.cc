@@ -81,14 +81,17 @@ bool GangDevices::MayExchange(absl::string_view group, absl::string_view asked, 
 // before it leave. Where one gets nothing, the one before it is asked for its next solution.
 class GangDevices::Search {
  public:
-  Search(const GangDevices& gang, const Place& place) : devices_(gang.devices_), place_(place) {
+  Search(const GangDevices& gang, const Place& place)
+      : devices_(gang.devices_), place_(place), freed_(place.released) {
     absl::flat_hash_set<std::string> pods;
     for (const Member& member : gang.members_) pods.insert(member.pod_uid);
     for (const Member& member : gang.members_) {
       if (member.reserved == nullptr || member.reserved->claims.empty()) continue;
       const NodeRow row = place.nodes.FindRow(member.node);
+      // Who may not be given all sorts keeps what it was given.
       const bool is_open =
-          row >= 0 && absl::c_all_of(member.reserved->positions, [&](int position) {
+          row >= 0 && member.claims->limits == nullptr &&
+          absl::c_all_of(member.reserved->positions, [&](int position) {
             return devices_.IsUnwritten(member.claims->claims[position].object.uid(), pods);
           });
       if (!is_open) continue;
@@ -96,8 +99,9 @@ class GangDevices::Search {
       for (const int position : member.reserved->positions) {
         const std::string uid(member.claims->claims[position].object.uid());
         moved_.insert(uid);
-        for (DeviceUse& use : devices_.UsesOf(*devices_.InFlight(uid))) {
-          freed_.insert(std::move(use));
+        for (const DeviceUse& use : devices_.UsesOf(*devices_.InFlight(uid))) {
+          exchanged_.insert(use);
+          freed_.insert(use);
         }
       }
     }
@@ -148,7 +152,7 @@ class GangDevices::Search {
       if (!is_moved && !fits) return false;
       joins |= is_moved;
     }
-    return joins || absl::c_any_of(freed_, [this](const DeviceUse& use) {
+    return joins || absl::c_any_of(exchanged_, [this](const DeviceUse& use) {
              const AffectedNodes nodes = devices_.inventory().NodesOf(use.device);
              return nodes.all || absl::c_linear_search(nodes.names, place_.node.name());
            });
@@ -167,6 +171,7 @@ class GangDevices::Search {
              [this](const DeviceId& device) {
                return taken_.contains(device) ||
                       NodeAllocations::IsNominated(place_.claims, device) ||
+                      (devices_.IsPromised(device) && !exchanged_.contains({device, ""})) ||
                       (devices_.Holds(device) && !freed_.contains({device, ""}));
              },
          .consumed = [this](const DeviceId& device) { return Consumed(device); },
@@ -240,7 +245,8 @@ class GangDevices::Search {
   const Place& place_;
   std::vector<Stage> stages_;
   absl::flat_hash_set<std::string> moved_;  // uids of claims
-  ReleasedDevices freed_;                   // what these have
+  ReleasedDevices exchanged_;               // what these have
+  ReleasedDevices freed_;                   // and what is released
   absl::flat_hash_set<DeviceId> taken_;
   absl::flat_hash_map<DeviceId, std::vector<ConsumedCapacity>> taken_shares_;
   absl::flat_hash_map<std::string, std::vector<const NodeInfo*>> users_;  // by uid of a claim

@@ -67,6 +67,7 @@ class GangDevices {
     const ClaimsToAllocate& to_allocate;
     const NodeInfo& node;
     const NodeTable& nodes;
+    const ReleasedDevices& released;  // that count as free, in a plan
     DeviceScoring scoring = DeviceScoring::kFirstFit;
   };
   std::optional<Exchange> Find(const Place& place) const;

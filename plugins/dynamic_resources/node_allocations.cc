@@ -32,6 +32,10 @@ constexpr size_t kMostAsked = 512;
 // kube-scheduler tries about so many devices a second.
 constexpr double kStepsASecond = 1e6;
 
+std::vector<DeviceLimit> LimitsOn(const DeviceLimitsOfPod* limits, const NodeInfo& node) {
+  return limits == nullptr ? std::vector<DeviceLimit>() : limits->On(node.labels());
+}
+
 int64_t StepsIn(absl::Duration timeout) {
   if (timeout <= absl::ZeroDuration()) return std::numeric_limits<int64_t>::max();
   const double steps = absl::ToDoubleSeconds(timeout) * kStepsASecond;
@@ -46,8 +50,9 @@ NodeAllocations::NodeAllocations(const ClusterDevices& devices, absl::Duration t
     : devices_(devices), max_steps_(StepsIn(timeout)), scoring_(scoring) {}
 
 std::shared_ptr<AllocationsByNode> NodeAllocations::Of(const ClaimsOfPod& claims) {
-  const std::string signature =
-      claims.nominated == nullptr ? claims.asked : claims.asked + claims.nominated->text;
+  std::string signature = claims.asked;
+  if (claims.nominated != nullptr) signature += claims.nominated->text;
+  if (claims.limits != nullptr) signature += claims.limits->text;
   const auto known = kept_of_.find(signature);
   if (known != kept_of_.end()) {
     kept_.splice(kept_.begin(), kept_, known->second);
@@ -70,10 +75,10 @@ std::shared_ptr<AllocationsByNode> NodeAllocations::Of(const ClaimsOfPod& claims
 }
 
 // What nominated pods are about to have is not among what NodesByDevices compares, nor is what a
-// node has of extended resources.
+// node has of extended resources, nor what limits count devices as.
 std::shared_ptr<NodesByDevices> NodeAllocations::NodesByDevicesFor(const ClaimsOfPod& claims) {
   if (scoring_ != DeviceScoring::kFirstFit || claims.nominated != nullptr ||
-      claims.special != nullptr || claims.to_allocate.claims.empty()) {
+      claims.limits != nullptr || claims.special != nullptr || claims.to_allocate.claims.empty()) {
     return nullptr;
   }
   const FieldsRead fields = FieldsReadBy(claims.to_allocate.claims);
@@ -171,6 +176,7 @@ bool NodeAllocations::AnswerEverywhere(const ClaimsOfPod& claims, const NodeTabl
 
 absl::StatusOr<NodeAllocation> NodeAllocations::Allocate(const ClaimsOfPod& claims,
                                                          const NodeInfo& node) const {
+  const std::vector<DeviceLimit> limits = LimitsOn(claims.limits.get(), node);
   return AllocateDevices(
       {.inventory = devices_.inventory(),
        .claims = claims.ToAllocateOn(node)->claims,
@@ -180,7 +186,8 @@ absl::StatusOr<NodeAllocation> NodeAllocations::Allocate(const ClaimsOfPod& clai
            },
        .consumed = [&](const DeviceId& device) { return Consumed(devices_, claims, device); },
        .max_steps = max_steps_,
-       .scoring = scoring_},
+       .scoring = scoring_,
+       .limits = limits},
       node.name(), node.labels());
 }
 
@@ -191,7 +198,9 @@ void NodeAllocations::Spend(const ClaimsOfPod& claims, WorkBudget& budget) {
 
 absl::StatusOr<NodeAllocation> NodeAllocations::With(const ReleasedDevices& released,
                                                      const ClaimsOfPod& claims,
+                                                     const DeviceLimitsOfPod* limits_of_pod,
                                                      const NodeInfo& node) const {
+  const std::vector<DeviceLimit> limits = LimitsOn(limits_of_pod, node);
   return AllocateDevices(
       {.inventory = devices_.inventory(),
        .claims = claims.ToAllocateOn(node)->claims,
@@ -203,7 +212,8 @@ absl::StatusOr<NodeAllocation> NodeAllocations::With(const ReleasedDevices& rele
            },
        .consumed =
            [&](const DeviceId& device) { return Consumed(devices_, claims, device, &released); },
-       .max_steps = max_steps_},
+       .max_steps = max_steps_,
+       .limits = limits},
       node.name(), node.labels());
 }
 

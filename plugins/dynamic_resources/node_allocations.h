@@ -49,8 +49,9 @@ class NodeAllocations {
   absl::StatusOr<NodeAllocation> Allocate(const ClaimsOfPod& claims, const NodeInfo& node) const;
   // Spends what On() took for these claims since the last call.
   static void Spend(const ClaimsOfPod& claims, WorkBudget& budget);
-  // If the `released` devices were free. Not remembered.
+  // If the `released` devices were free, within these limits; null: any. Not remembered.
   absl::StatusOr<NodeAllocation> With(const ReleasedDevices& released, const ClaimsOfPod& claims,
+                                      const DeviceLimitsOfPod* limits_of_pod,
                                       const NodeInfo& node) const;
   // Whether the device is planned for a nominated pod, so that the pod cannot have it.
   static bool IsNominated(const ClaimsOfPod& claims, const DeviceId& device);

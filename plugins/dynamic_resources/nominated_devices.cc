@@ -162,6 +162,7 @@ class NominatedDevices::Maker {
     const NodeInfo& node = nodes.node(row);
     LeaveOutPlanned(claims.to_allocate, claims);
     claims.nominated = UsesOf(plans_, pod, claims.claims);
+    claims.limits = tools_.limits.For(pod.scheduler_name().view(), pod);
     if (ClaimVerdicts::OnSpecialClaim(claims, node) != ClaimVerdict::kFeasible) return plan;
     const ClaimsToAllocate& on_node = *claims.ToAllocateOn(node);
     plan.is_found = true;
@@ -185,7 +186,7 @@ class NominatedDevices::Maker {
       for (const LeavingClaim* const claim : freed) {
         released.insert(claim->devices.begin(), claim->devices.end());
       }
-      return tools_.allocations.With(released, claims, node);
+      return tools_.allocations.With(released, claims, claims.limits.get(), node);
     };
     Leaving freed;
     absl::StatusOr<NodeAllocation> allocation = with(freed);

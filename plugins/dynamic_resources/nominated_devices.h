@@ -42,6 +42,7 @@ class NominatedDevices {
     ClusterDevices& devices;
     const ClaimReader& reader;
     const NodeAllocations& allocations;
+    const DeviceLimits& limits;
   };
   void Update(const Tools& tools);
 

@@ -41,7 +41,9 @@ class Search {
         claims_(request.claims),
         pools_(pools),
         node_name_(node_name),
-        node_labels_(node_labels) {}
+        node_labels_(node_labels) {
+    for (const DeviceLimit& limit : request.limits) left_.push_back(limit.left);
+  }
 
   absl::StatusOr<NodeAllocation> Run() {
     AddCandidates();
@@ -435,6 +437,7 @@ class Search {
     broken_constraint_ = false;  // until they have been looked at
     if (device.consumes_counters && !features_.partitionable_devices) return false;
     if (FindUntolerated(SpecAt(at).tolerations, device) != nullptr) return false;
+    if (!IsWithinLimits(at, device)) return false;
     std::optional<ConsumedCapacity> consumption;
     if (features_.consumable_capacity) consumption = ConsumptionOn(at, candidate);
     const bool has_too_little = features_.consumable_capacity && !consumption.has_value();
@@ -464,6 +467,7 @@ class Search {
     if (worth_.has_value() && !SpecAt(at).admin_access) {
       worth_->Take(static_cast<int>(candidate), result.consumed);
     }
+    CountInLimits(at, device, -1);
     return true;
   }
 
@@ -471,6 +475,7 @@ class Search {
     RemoveFromConstraints(at, claims_[at.claim].constraints.size());
     Candidate& picked = candidates_[candidate];
     const OfferedDevice& device = *picked.device;
+    CountInLimits(at, device, 1);
     if (worth_.has_value() && !SpecAt(at).admin_access) {
       worth_->GiveBack(static_cast<int>(candidate), result_->picked[at.claim].back().consumed);
     }
@@ -487,6 +492,23 @@ class Search {
       CountersOf(picked.pool).GiveBack(device);
     }
     result_->picked[at.claim].pop_back();
+  }
+
+  bool IsWithinLimits(const At& at, const OfferedDevice& device) const {
+    if (SpecAt(at).admin_access) return true;
+    for (size_t i = 0; i < left_.size(); ++i) {
+      if (AmountIn(request_.limits[i], at, device) > left_[i]) return false;
+    }
+    return true;
+  }
+  void CountInLimits(const At& at, const OfferedDevice& device, int sign) {
+    if (SpecAt(at).admin_access) return;
+    for (size_t i = 0; i < left_.size(); ++i) {
+      left_[i] += sign * AmountIn(request_.limits[i], at, device);
+    }
+  }
+  int64_t AmountIn(const DeviceLimit& limit, const At& at, const OfferedDevice& device) const {
+    return limit.amount_of(device.id, *SpecAt(at).device_class);
   }
 
   PoolCounters& CountersOf(int pool) {
@@ -554,6 +576,7 @@ class Search {
   std::vector<std::optional<PoolCounters>> counters_;  // by pool, once they count
   std::vector<Candidate> candidates_;
   std::optional<DeviceWorth> worth_;  // unless the first that fits is taken
+  std::vector<int64_t> left_;         // by limit
   std::vector<Claim> state_;
   NodeAllocation* result_ = nullptr;
   int64_t steps_ = 0;
@@ -577,6 +600,15 @@ absl::StatusOr<NodeAllocation> AllocateDevices(const AllocationRequest& request,
                         absl::StrCat("gather pool information: ", pools.status().message()));
   }
   absl::StatusOr<NodeAllocation> found = Search(request, *pools, node_name, node_labels).Run();
+  if (!request.limits.empty() && found.ok() &&
+      found->outcome == NodeAllocation::Outcome::kImpossible) {
+    AllocationRequest without_limits = request;
+    without_limits.limits = {};
+    const auto instead = Search(without_limits, *pools, node_name, node_labels).Run();
+    if (instead.ok() && instead->outcome == NodeAllocation::Outcome::kAllocated) {
+      found->outcome = NodeAllocation::Outcome::kOverLimits;
+    }
+  }
   if (!found.ok() || found->outcome != NodeAllocation::Outcome::kAllocated) return found;
   // What an API server lets through has a selector of one term.
   const bool is_odd = std::any_of(pools->begin(), pools->end(), [](const NodePool& pool) {

@@ -42,12 +42,27 @@ namespace {
 using PodPtr = std::shared_ptr<const PodInfo>;
 using PodSpan = absl::Span<const PodPtr>;
 
+// Pods that are being deleted, each less important than all members: a single pod that is nominated
+// evicts nobody else while it waits for such pods.
+std::vector<PodPtr> PodsThatLeave(const AttemptRequest& request, const NodeTable& nodes) {
+  int32_t lowest = request.pods.front()->priority();
+  for (const PodPtr& pod : request.pods) lowest = std::min(lowest, pod->priority());
+  std::vector<PodPtr> leaving;
+  for (NodeRow row = 0; row < nodes.size(); ++row) {
+    for (const PodPtr& pod : nodes.node(row).pods()) {
+      if (pod->deletion_time().has_value() && pod->priority() < lowest) leaving.push_back(pod);
+    }
+  }
+  return leaving;
+}
+
 // `tried_evictions`: before all victims were spared.
-std::string PlanText(int victims, bool tried_evictions) {
+std::string PlanText(int victims, bool tried_evictions, bool waits_for_pods) {
   if (victims > 0) {
     return absl::StrCat(victims, victims == 1 ? " pod is" : " pods are",
                         " evicted to make room for it.");
   }
+  if (waits_for_pods) return "It waits for pods that are leaving.";
   return tried_evictions ? "It has room without evictions, where it is nominated."
                          : "It waits for devices of claims that nobody uses any more.";
 }
@@ -157,12 +172,13 @@ void GroupPreemption::PlanInOrders(const AttemptRequest& request,
   if (pod_sets.empty() && OrderOfVictimsMayDecide(request)) {
     all_orders.insert(all_orders.end(), kMostElsewhere, DraftOrder::kElsewhereFirst);
   }
+  const std::vector<PodPtr> leaving = PodsThatLeave(request, cluster_.nodes());
   std::vector<NodeRow> tried_first;
   for (const DraftOrder draft_order : all_orders) {
     if (!may_help) break;
     if (none_fits && draft_order != DraftOrder::kNeededFirst) continue;
     if (draft_order == DraftOrder::kElsewhereFirst && tried_first.empty()) break;
-    Draft draft(request, cluster_, pod_scheduler_);
+    Draft draft(request, cluster_, pod_scheduler_, leaving);
     if (draft_order == DraftOrder::kElsewhereFirst) draft.EvictFirstElsewhere(tried_first);
     const bool is_plan = MakeDraft(request, draft_order, pod_sets, draft);
     if (is_plan) {
@@ -174,7 +190,7 @@ void GroupPreemption::PlanInOrders(const AttemptRequest& request,
     if (is_plan) {
       const int victims = CostOf(result).victims;
       result.answer = GroupAnswer::kPlan;
-      result.finding = PlanText(victims, draft.evicts());
+      result.finding = PlanText(victims, draft.evicts(), !leaving.empty());
       return;
     }
     if (draft.cycles() == 0) continue;  // nothing was tried: the order is the same as before

@@ -24,14 +24,16 @@ class GroupPreemption::Draft {
  public:
   using PodPtr = std::shared_ptr<const PodInfo>;
 
-  // `request`, what it names, and the others outlive this.
-  Draft(const AttemptRequest& request, ClusterState& cluster, PodScheduler& pod_scheduler)
+  // `request`, what it names, and the others outlive this. `leaving` are gone, in the plan.
+  Draft(const AttemptRequest& request, ClusterState& cluster, PodScheduler& pod_scheduler,
+        absl::Span<const PodPtr> leaving)
       : request_(request),
         cluster_(cluster),
         pod_scheduler_(pod_scheduler),
         transaction_(cluster, trial_.placed) {
     GoneInPlan& gone = *cluster_.gone_in_plan();
     gone.number = ++gone.plans;
+    if (!leaving.empty()) transaction_.TakeOff(leaving);
   }
   ~Draft() {
     transaction_.RollBack();

@@ -317,6 +317,22 @@ void QuotaDevices::AddBehind(ResourceId resource, const api::DeviceClass& device
   if (by_name == 0) amounts.gpu_milli = SaturatingAdd(amounts.gpu_milli, MilliOf(each, count));
 }
 
+int64_t QuotaDevices::ChargeOf(const DeviceId& device, const api::DeviceClass& device_class,
+                               const QuotaLine& line) const {
+  const auto position = absl::c_find(attribute_lines_, line) - attribute_lines_.begin();
+  if (!line.attribute().empty()) {
+    const auto found = devices_.find(device);
+    if (found == devices_.end() ||
+        !absl::c_linear_search(found->second, static_cast<int>(position))) {
+      return 0;
+    }
+  }
+  if (line.counts == QuotaLine::Counts::kGpu) return GpuMilliOf(device_class);
+  const bool is_of_class =
+      ResourceName(line.resource) == absl::StrCat(device_class.metadata().name(), kDevicesOfClass);
+  return is_of_class ? 1 : 0;
+}
+
 bool QuotaDevices::ChangesWithDevices(const api::ResourceClaim& claim) const {
   if (!attribute_lines_.empty()) return true;
   return counts_gpus_ &&

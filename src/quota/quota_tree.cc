@@ -259,6 +259,20 @@ __int128 QuotaTree::Available(QuotaId quota, int line) const {
   return std::min(available, left);
 }
 
+// As FindShortageOf(): what passes to the quota above is what is not kept for this one.
+__int128 QuotaTree::WithinBounds(QuotaId quota, int line) const {
+  __int128 left = kUnlimited * 2, kept = 0;  // by those below
+  for (QuotaId above = quota; above != kCluster; above = parents_[above]) {
+    const size_t at = At(above, line);
+    const __int128 kept_here = std::max<__int128>(0, local_[at] - bubbled_[at]);
+    const __int128 borrowable = most_[at] - reserved(above, line) - bubbled_[at];
+    left = std::min(left, most_[at] - used_[at]);
+    left = std::min(left, kept + std::max(kept_here, borrowable));
+    kept += kept_here;
+  }
+  return left;
+}
+
 __int128 QuotaTree::HeldWith(QuotaId quota, int line, QuotaId by, int64_t more) const {
   __int128 of_above = more;
   for (QuotaId below = by; below != quota; below = parents_[below]) {
@@ -279,11 +293,17 @@ int64_t QuotaTree::LeastOf(int line, int64_t amount, int64_t possible) const {
 
 std::optional<QuotaTree::Shortage> QuotaTree::FindShortage(QuotaId quota,
                                                            const LineAmounts& amounts,
-                                                           const LineAmounts& possible) const {
+                                                           const LineAmounts& possible,
+                                                           const LineAmounts& avoidable) const {
   for (const auto& [line, amount] : amounts) {
     std::optional<Shortage> shortage = FindShortageOf(quota, line, amount);
+    int64_t least = amount;
+    if (shortage.has_value() && shortage->kind != Shortage::Kind::kBorrowed) {
+      least -= AmountOfLine(avoidable, line);
+      if (least < amount) shortage = FindShortageOf(quota, line, least);
+    }
     if (shortage.has_value() && shortage->kind == Shortage::Kind::kBorrowed) {
-      const int64_t least = LeastOf(line, amount, AmountOfLine(possible, line));
+      least = std::min(least, LeastOf(line, amount, AmountOfLine(possible, line)));
       if (least < amount) shortage = FindShortageOf(quota, line, least);
     }
     if (shortage.has_value()) return shortage;

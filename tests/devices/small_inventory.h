@@ -117,6 +117,8 @@ class SmallInventory {
     const absl::StatusOr<NodeAllocation> allocation = Run(claims, node);
     if (!allocation.ok()) return absl::StrCat("error: ", allocation.status().message());
     switch (allocation->outcome) {
+      case NodeAllocation::Outcome::kOverLimits:
+        return "over limits";
       case NodeAllocation::Outcome::kImpossible:
         return "impossible";
       case NodeAllocation::Outcome::kInvalidPools:

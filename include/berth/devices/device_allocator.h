@@ -24,6 +24,7 @@ namespace berth {
 
 namespace api {
 class AllocationResult;
+class DeviceClass;
 }  // namespace api
 
 // resource.k8s.io AllocationResultsMaxSize.
@@ -44,6 +45,7 @@ struct NodeAllocation {
   enum class Outcome {
     kAllocated,
     kImpossible,
+    kOverLimits,    // impossible within AllocationRequest::limits, and possible without
     kInvalidPools,  // impossible, and a pool of the node is invalid
     kOutOfSteps,    // not found in the steps that there were
   };
@@ -60,6 +62,13 @@ struct NodeAllocation {
   int64_t score = 0;
 };
 
+// How much may be taken of devices that somebody counts, as a quota does.
+struct DeviceLimit {
+  // What the device counts as if a request for that class takes it.
+  std::function<int64_t(const DeviceId&, const api::DeviceClass&)> amount_of;
+  int64_t left = 0;  // for all claims together
+};
+
 struct AllocationRequest {
   const DeviceInventory& inventory;
   absl::Span<const ClaimToAllocate> claims;
@@ -73,6 +82,8 @@ struct AllocationRequest {
   DeviceScoring scoring = DeviceScoring::kFirstFit;
   // Whether to take a solution; if not, the search goes on to the next one. Absent: the first.
   std::function<bool(const NodeAllocation&)> accept = nullptr;
+  // With admin access nothing is counted.
+  absl::Span<const DeviceLimit> limits = {};
 };
 
 // The first solution of a depth-first search: claims in order, their requests in order,

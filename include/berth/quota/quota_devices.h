@@ -66,6 +66,10 @@ class QuotaDevices {
   // `find_class`: null if there is no class of that name.
   using FindClass = absl::FunctionRef<const api::DeviceClass*(absl::string_view name)>;
   void AddClaim(const api::ResourceClaim& claim, FindClass find_class, PodAmounts& amounts) const;
+  // What a device that a request for the class has is charged on the line, by the device alone:
+  // whether a node is covered is left to QuotaLine::Covers().
+  int64_t ChargeOf(const DeviceId& device, const api::DeviceClass& device_class,
+                   const QuotaLine& line) const;
   // Whether a claim that has no devices may be charged something else once it has: lines go by
   // attributes, or they count GPUs and it asks for one of several amounts.
   bool ChangesWithDevices(const api::ResourceClaim& claim) const;

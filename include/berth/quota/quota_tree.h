@@ -94,6 +94,9 @@ class QuotaTree {
   // those below keep for themselves. Negative after a cut.
   __int128 Available(QuotaId quota, int line) const;
 
+  // How much more the quota may use by its own bounds and those above it, whatever the cluster has.
+  __int128 WithinBounds(QuotaId quota, int line) const;
+
   // The first line, in their order, that has no room for the amounts, and the quota whose bound it
   // is. kBorrowed: others have what would be left.
   struct Shortage {
@@ -107,9 +110,11 @@ class QuotaTree {
     __int128 nominated = 0;        // of `used`, by pods that do not run yet: for ToString()
   };
   // Claims may do without what is `possible`: as much of it as the nodes have left and no more is
-  // asked of the cluster. The bounds of quotas hold for all of it.
+  // asked of the cluster. The bounds of quotas hold for all of it but what is `avoidable`: whoever
+  // chooses the devices keeps to what is left.
   std::optional<Shortage> FindShortage(QuotaId quota, const LineAmounts& amounts,
-                                       const LineAmounts& possible = {}) const;
+                                       const LineAmounts& possible = {},
+                                       const LineAmounts& avoidable = {}) const;
   // "team-a may have at most 8 gpu and uses 8".
   std::string ToString(const Shortage& shortage) const;
 
