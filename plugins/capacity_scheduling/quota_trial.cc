@@ -103,10 +103,11 @@ void QuotaTrial::Change(QuotaId quota, const LineAmounts& amounts, int sign) {
 
 void QuotaTrial::Move(const VictimUnit& unit, bool gone) {
   for (const std::shared_ptr<const PodInfo>& pod : unit.pods) {
+    const bool runs = book_.FindCharge(*pod->identity()) != nullptr;
     const QuotaCharge* const charge = book_.FindChargeOrPromise(*pod->identity());
     if (charge == nullptr) continue;
     Change(charge->quota, charge->amounts, gone ? -1 : 1);
-    if (charge->claims.empty()) continue;
+    if (runs && charge->claims.empty()) continue;  // nobody asks whether it IsGone()
     std::vector<const ClaimUser*> before;
     for (const ClaimCharge& of : charge->claims) before.push_back(StayingUser(of.claim));
     if (gone) {

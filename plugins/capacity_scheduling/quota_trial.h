@@ -115,7 +115,7 @@ class QuotaTrial final : public VictimTrial {
   std::vector<Asked> asked_;  // the first preemptor first
   TakingRule rule_;
   std::vector<Moved> moved_;                    // to be undone, in reverse order
-  absl::flat_hash_set<std::string> uids_gone_;  // of pods with claims that the plan evicts
+  absl::flat_hash_set<std::string> uids_gone_;  // nominated, or with claims
   // Claims of the preemptors: those that they ask for, and those that others have as well.
   absl::flat_hash_set<std::string> asked_claims_, joined_claims_;
   // The last refusal, in words.
