@@ -44,7 +44,7 @@ std::optional<int64_t> RoomByEvictionsAtMost(const AttemptRequest& request,
                            ? RoomWithoutPodsBelow(shortage.needed, nodes, highest, shortage.members)
                            : RoomWithoutPodsBelow(shortage.needed, nodes, request.placement->rows,
                                                   highest, shortage.members);
-  if (room >= shortage.members || cluster.groups().AnyAcross(highest)) return std::nullopt;
+  if (room >= shortage.members) return std::nullopt;
   return room;
 }
 

@@ -217,17 +217,6 @@ std::vector<const GroupMembers*> GroupIndex::All() const {
   return all;
 }
 
-bool GroupIndex::AnyAcross(int32_t priority) const {
-  return absl::c_any_of(groups_, [priority](const auto& named) {
-    bool below = false, others = false;
-    for (const MemberKind& kind : named.second->kinds()) {
-      if (kind.counts.assigned == 0) continue;
-      (kind.pod->priority() < priority ? below : others) = true;
-    }
-    return below && others;
-  });
-}
-
 const GroupMembers* GroupIndex::GroupWith(const PodInfo& pod) const {
   const Place* const place = places_.Find(*pod.identity());
   return place == nullptr ? nullptr : place->group;

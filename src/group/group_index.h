@@ -66,9 +66,6 @@ class GroupIndex final : public Groups, public RunningGroups {
   std::optional<std::string> GroupOfPod(absl::string_view uid) const override;
   std::optional<GroupSpec> Spec(absl::string_view name) const override;
   int size() const { return static_cast<int>(groups_.size()); }
-  // Whether a group has members on nodes with a priority below that, and others with one that is
-  // not. Looks at each kind of member.
-  bool AnyAcross(int32_t priority) const;
 
  private:
   class Group;

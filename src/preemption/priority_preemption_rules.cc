@@ -95,6 +95,16 @@ Status PriorityPreemptionRules::SelectVictims(DryRun& run, const DisruptionBudge
       [&run] { return run.Filter().ok(); }, candidate);
 }
 
+const VictimUnit* PriorityPreemptionRules::FindForbidden(const CycleState&, const PodInfo& pod,
+                                                         absl::Span<const VictimUnit> units) const {
+  const auto forbidden = absl::c_find_if(units, [&](const VictimUnit& unit) {
+    return !unit.group.empty() && absl::c_any_of(unit.pods, [&](const PodPtr& member) {
+      return member->priority() >= pod.priority();
+    });
+  });
+  return forbidden == units.end() ? nullptr : &*forbidden;
+}
+
 absl::StatusOr<bool> PriorityPreemptionRules::MayEvict(const NodeInfo&, const PodInfo&,
                                                        const PodInfo&) {
   return true;

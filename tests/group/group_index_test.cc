@@ -156,19 +156,6 @@ TEST(GroupIndex, ALabelMovesAMember) {
   EXPECT_THAT(Members(index, "default/h"), ElementsAre("b@"));
 }
 
-TEST(GroupIndex, GroupsAcrossAPriority) {
-  GroupIndex index(GroupByLabel, nullptr, AppendWords);
-  index.SetPod(Member("a").Priority(1).NodeName("n").Obj());
-  index.SetPod(Member("b").Priority(5).Obj());
-  index.SetPod(Member("c", "h").Priority(9).NodeName("n").Obj());
-  EXPECT_FALSE(index.AnyAcross(3)) << "one of them has no node";
-  index.Assume(Uid("b"), "n");
-  EXPECT_TRUE(index.AnyAcross(3));
-  EXPECT_TRUE(index.AnyAcross(5));
-  EXPECT_FALSE(index.AnyAcross(1));
-  EXPECT_FALSE(index.AnyAcross(6));
-}
-
 // Who is seen again with another status is not asked for its group.
 TEST(GroupIndex, AsksOnceAboutAPodThatIsBoundOrEvicted) {
   int asked = 0;

@@ -20,8 +20,8 @@ class PostFilterBound {
   // Scheduling thread.
   virtual bool MayHelp(const PodInfo& pod) = 0;
 
-  // Whether all that PostFilter could free for `pod` is what pods of a lower priority take, and
-  // pods of their groups. Then sums say beforehand if that is too little for a group.
+  // Whether all that PostFilter could free for `pod` is what pods of a lower priority take. Then
+  // sums say beforehand if that is too little for a group.
   virtual bool FreesLowerPriorityOnly(const PodInfo& pod) {
     (void)pod;
     return false;

@@ -206,7 +206,8 @@ Status Reprieve(DryRun& run, std::vector<std::shared_ptr<const PodInfo>> removed
                 const std::function<bool(const PodInfo&, const PodInfo&)>& more_important,
                 const std::function<bool()>& fits, PreemptionCandidate& candidate);
 
-// The rules of DefaultPreemption: pods of lower priority go. Derive to change a part.
+// The rules of DefaultPreemption: pods of lower priority go, and with them groups of which all pods
+// that run have a lower one. Derive to change a part.
 class PriorityPreemptionRules : public PreemptionRules {
  public:
   // `percentage` of the possible nodes, but at least `absolute` of them and one, are enough.
@@ -218,6 +219,8 @@ class PriorityPreemptionRules : public PreemptionRules {
   SearchRange Range(int nodes) override;
   Status SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
                        PreemptionCandidate& candidate) override;
+  const VictimUnit* FindForbidden(const CycleState& state, const PodInfo& pod,
+                                  absl::Span<const VictimUnit> units) const override;
 
  protected:
   // Whether `victim`, which has a lower priority, may be evicted for `preemptor`. Let pods of the

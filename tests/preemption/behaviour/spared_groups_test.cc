@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "berth/incremental/preemption_hints.h"
 #include "berth/preemption/preemption.h"
@@ -174,6 +175,54 @@ TEST(SparedGroupsTest, AStoppedSearchSeesWhatChanged) {
   }
   EXPECT_GT(spared, 100);
   EXPECT_GT(stops, 100);
+}
+
+// As DefaultPreemption.
+class RulesWithHints final : public PriorityPreemptionRules, public PreemptionHints {
+ public:
+  using PriorityPreemptionRules::PriorityPreemptionRules;
+  Victims PossibleVictims(const CycleState&, const PodInfo&) const override {
+    return Victims::kAllLowerPriority;
+  }
+  bool FirstVictimHasHighestPriority() const override { return true; }
+};
+
+// A group has the highest of its pods' priorities, on whatever nodes these are.
+TEST(SparedGroupsTest, NoGroupEndsForAPodThatIsNotMoreImportant) {
+  int ended = 0, kept = 0;
+  for (unsigned seed = 1; seed <= 2000; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    std::mt19937 random(seed);
+    const auto upto = [&](int n) { return static_cast<int>(random() % (n + 1)); };
+    ClusterWithGroups with(1 + upto(2));
+    const int nodes = 2 + upto(6);
+    int made = 0;
+    for (int node = 0; node < nodes; ++node) {
+      with.AddNode(node);
+      for (int i = 0; i < 2; ++i) {
+        const std::string gang = upto(9) > 0 ? absl::StrCat("g", upto(nodes - 1)) : "";
+        with.AddPod(absl::StrCat("p", ++made), node, upto(3), gang);
+      }
+    }
+    const PodPtr pod = MakePod().Name("p").Priority(1 + upto(3)).Request("cpu", "2").Obj();
+    Preemption pruned(with.cluster), full(with.cluster);
+    RulesWithHints rules(with.cluster, 100, 0);
+    PostFilterResult result, expected;
+    const Status status = pruned.Run(rules, CycleState(), *pod, with.StatusesFor(*pod), result);
+    CycleState state;
+    state.SetFullEvaluation();
+    const Status want = full.Run(rules, state, *pod, with.StatusesFor(*pod), expected);
+    ASSERT_EQ(status.ToString(), want.ToString());
+    ASSERT_EQ(result.nominated_node, expected.nominated_node);
+    ASSERT_EQ(Names(result.victims), Names(expected.victims));
+    for (const PodPtr& victim : result.victims) {
+      EXPECT_LT(victim->priority(), pod->priority()) << victim->name();
+    }
+    ended += GroupVictims(with.groups).EvictionsEndGroup(result.victims);
+    kept += absl::StrContains(status.message(), "would end");
+  }
+  EXPECT_GT(ended, 50);
+  EXPECT_GT(kept, 5);
 }
 
 }  // namespace
