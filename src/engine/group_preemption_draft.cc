@@ -146,11 +146,11 @@ bool GroupPreemption::Draft::Evict(const PodPtr& preemptor, const PostFilterResu
   return false;
 }
 
-// Evictions have left too few of it.
+// Evictions have left too few of it: those that are leaving already are none.
 bool GroupPreemption::Draft::HasEnded(const GroupMembers& group) const {
   const std::optional<GroupSpec> spec = cluster_.groups().SpecOf(group);
   return spec.has_value() &&
-         (group.assigned_count() < spec->min_member ||
+         (group.counts().running < spec->min_member ||
           spec->disruption_mode == DisruptionMode::kAll || !spec->subgroups.empty());
 }
 
