@@ -2,6 +2,7 @@
 // Implementation of dry_run_node.h.
 #include "preemption/dry_run_node.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -63,24 +64,17 @@ GroupVictims::Pods PodsThatMayGo(const NodeInfo& node, absl::Span<const VictimUn
   return pods;
 }
 
-// Of the groups `kept` only the members go that the group can spare.
-DryRunResult DryRunKeeping(Handle& handle, const PreemptionQuery& query, NodeRow row,
-                           const GroupNames& kept) {
+using PodTest = std::function<bool(const PodInfo&)>;
+
+// `stays` and `spared` are DryRun::Keep() and Spare(), or null.
+DryRunResult DryRunOnce(Handle& handle, const PreemptionQuery& query, NodeRow row, PodTest stays,
+                        PodTest spared) {
   const NodeInfo& node = handle.nodes().node(row);
   query.state.work_budget().Spend(kStepsOfRun + static_cast<int64_t>(node.pods().size()) / 4);
   DryRun run(handle, query.state, query.pod, node);
-  if (query.spare_groups != nullptr) {
-    run.Spare([&query](const PodInfo& pod) { return query.spare_groups->EvictionEndsGroup(pod); });
-  }
+  if (spared != nullptr) run.Spare(std::move(spared));
+  if (stays != nullptr) run.Keep(std::move(stays));
   if (query.elsewhere != nullptr) run.SetElsewhere(query.elsewhere->UnitsFor(node.name(), query));
-  if (!kept.empty()) {
-    const GroupVictims::Pods pods = PodsThatMayGo(node, run.elsewhere());
-    std::vector<const PodInfo*> staying;
-    for (const std::string& group : kept) query.groups->AddStaying(pods, group, staying);
-    run.Keep([staying = std::move(staying)](const PodInfo& pod) {
-      return absl::c_any_of(staying, [&](const PodInfo* one) { return one->uid() == pod.uid(); });
-    });
-  }
   auto scored = std::make_shared<ScoredCandidate>();
   PreemptionCandidate& candidate = scored->candidate;
   candidate = {row, std::string(node.name().view()), {}, 0};
@@ -98,6 +92,99 @@ DryRunResult DryRunKeeping(Handle& handle, const PreemptionQuery& query, NodeRow
   return result;
 }
 
+// Of the groups `kept` only the members go that the group can spare.
+DryRunResult DryRunKeeping(Handle& handle, const PreemptionQuery& query, NodeRow row,
+                           const GroupNames& kept) {
+  PodTest stays, spared;
+  if (query.spare_groups != nullptr) {
+    spared = [&query](const PodInfo& pod) { return query.spare_groups->EvictionEndsGroup(pod); };
+  }
+  if (!kept.empty()) {
+    const NodeInfo& node = handle.nodes().node(row);
+    std::vector<VictimUnit> elsewhere;
+    if (query.elsewhere != nullptr) elsewhere = query.elsewhere->UnitsFor(node.name(), query);
+    const GroupVictims::Pods pods = PodsThatMayGo(node, elsewhere);
+    std::vector<const PodInfo*> staying;
+    for (const std::string& group : kept) query.groups->AddStaying(pods, group, staying);
+    stays = [staying = std::move(staying)](const PodInfo& pod) {
+      return absl::c_any_of(staying, [&](const PodInfo* one) { return one->uid() == pod.uid(); });
+    };
+  }
+  return DryRunOnce(handle, query, row, std::move(stays), std::move(spared));
+}
+
+class FewerVictims {
+ public:
+  FewerVictims(Handle& handle, const PreemptionQuery& query, NodeRow row, DryRunResult found)
+      : handle_(handle), query_(query), row_(row), best_(std::move(found)) {}
+
+  // Members of a group that ends were put back on the node before others, and go all the same: so
+  // some of the others may stay. Of several such groups one may be enough.
+  DryRunResult Find(int& runs_left) && {
+    std::vector<VictimUnit> units = Units();
+    if (units.size() < 2) return std::move(best_);
+    std::vector<VictimUnit> groups;
+    for (VictimUnit& unit : units) {
+      if (unit.group.empty()) {
+        alone_.push_back(unit.pods.front());
+      } else {
+        groups.push_back(std::move(unit));
+      }
+    }
+    if (groups.size() > 1) {
+      absl::c_stable_sort(groups, [](const VictimUnit& a, const VictimUnit& b) {
+        return HighestPriority(a) > HighestPriority(b);
+      });
+      for (const VictimUnit& group : groups) {
+        if (--runs_left >= 0) TryWithout(group.pods);
+      }
+    }
+    if (!alone_.empty() && --runs_left >= 0) TryWithout({});
+    return std::move(best_);
+  }
+
+ private:
+  static int32_t HighestPriority(const VictimUnit& unit) {
+    return (*absl::c_max_element(
+                unit.pods,
+                [](const auto& a, const auto& b) { return a->priority() < b->priority(); }))
+        ->priority();
+  }
+  static bool Has(const GroupVictims::Pods& pods, const PodInfo& pod) {
+    return absl::c_any_of(pods, [&](const auto& one) { return one->uid() == pod.uid(); });
+  }
+  std::vector<VictimUnit> Units() const {
+    return query_.groups->UnitsOf(best_.candidate->candidate.victims,
+                                  handle_.nodes().node(row_).name());
+  }
+
+  // Only pods go that would go, and none of `staying`; those that are alone are put back first.
+  void TryWithout(const GroupVictims::Pods& staying) {
+    GroupVictims::Pods going = best_.candidate->candidate.victims;
+    query_.groups->AddWholeGroups(going);
+    DryRunResult fewer = DryRunOnce(
+        handle_, query_, row_,
+        [&](const PodInfo& pod) { return !Has(going, pod) || Has(staying, pod); },
+        [&](const PodInfo& pod) { return Has(alone_, pod); });
+    if (fewer.candidate == nullptr) return;
+    const PreemptionCandidate& candidate = fewer.candidate->candidate;
+    GroupVictims::Pods left = candidate.victims;
+    query_.groups->AddWholeGroups(left);
+    if (left.size() >= going.size() ||
+        candidate.pdb_violations > best_.candidate->candidate.pdb_violations ||
+        ForbiddenGroup(handle_, query_, candidate).has_value()) {
+      return;
+    }
+    best_ = std::move(fewer);
+  }
+
+  Handle& handle_;
+  const PreemptionQuery& query_;
+  const NodeRow row_;
+  DryRunResult best_;
+  GroupVictims::Pods alone_;  // of the victims
+};
+
 // Keeps more and more groups, until those that end may.
 DryRunResult TryKeeping(Handle& handle, const PreemptionQuery& query, NodeRow row, GroupNames& kept,
                         int& runs_left) {
@@ -105,7 +192,12 @@ DryRunResult TryKeeping(Handle& handle, const PreemptionQuery& query, NodeRow ro
   if (result.candidate == nullptr) return result;
   const PreemptionCandidate& candidate = result.candidate->candidate;
   const std::optional<std::string> forbidden = ForbiddenGroup(handle, query, candidate);
-  if (!forbidden.has_value()) return result;
+  if (!forbidden.has_value()) {
+    const bool ends_group = query.groups != nullptr && query.spare_groups == nullptr &&
+                            query.groups->EvictionsEndGroup(candidate.victims);
+    if (!ends_group) return result;
+    return FewerVictims(handle, query, row, std::move(result)).Find(runs_left);
+  }
   GroupNames ending = {*forbidden};  // it may go if another one does not
   const Symbol node = handle.nodes().node(row).name();
   for (const VictimUnit& unit : query.groups->UnitsOf(candidate.victims, node)) {
