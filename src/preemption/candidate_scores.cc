@@ -58,6 +58,12 @@ std::vector<PreemptionRules::CandidateScore> DefaultCandidateScores() {
   return scores;
 }
 
+int32_t HighestPriority(const VictimUnit& unit) {
+  int32_t highest = std::numeric_limits<int32_t>::min();
+  for (const PodPtr& pod : unit.pods) highest = std::max(highest, pod->priority());
+  return highest;
+}
+
 int64_t StartNanos(const PodInfo& pod) {
   const std::optional<absl::Time> start = pod.start_time();
   return start.has_value() ? absl::ToUnixNanos(*start) : std::numeric_limits<int64_t>::max();

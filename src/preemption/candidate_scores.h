@@ -25,6 +25,9 @@ struct ScoredCandidate {
 };
 using ScoredCandidatePtr = std::shared_ptr<const ScoredCandidate>;
 
+// Of the pods of the unit.
+int32_t HighestPriority(const VictimUnit& unit);
+
 // When a pod started, in nanoseconds since 1970; the far future if it has not.
 int64_t StartNanos(const PodInfo& pod);
 

@@ -9,7 +9,10 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "preemption/elsewhere_search.h"
 
 namespace berth {
@@ -113,24 +116,28 @@ DryRunResult DryRunKeeping(Handle& handle, const PreemptionQuery& query, NodeRow
   return DryRunOnce(handle, query, row, std::move(stays), std::move(spared));
 }
 
+// Members of a group that ends were put back on the node before others, and go all the same: so
+// some of the others may stay. Of several such groups one may be enough.
 class FewerVictims {
  public:
+  // `found` has a candidate.
   FewerVictims(Handle& handle, const PreemptionQuery& query, NodeRow row, DryRunResult found)
       : handle_(handle), query_(query), row_(row), best_(std::move(found)) {}
 
-  // Members of a group that ends were put back on the node before others, and go all the same: so
-  // some of the others may stay. Of several such groups one may be enough.
+  // Another candidate of the node, or the same.
   DryRunResult Find(int& runs_left) && {
-    std::vector<VictimUnit> units = Units();
-    if (units.size() < 2) return std::move(best_);
+    const PreemptionCandidate& found = best_.candidate->candidate;
     std::vector<VictimUnit> groups;
-    for (VictimUnit& unit : units) {
+    for (VictimUnit& unit :
+         query_.groups->UnitsOf(found.victims, handle_.nodes().node(row_).name())) {
       if (unit.group.empty()) {
-        alone_.push_back(unit.pods.front());
+        alone_.insert(unit.pods.front()->uid());
       } else {
         groups.push_back(std::move(unit));
       }
     }
+    if (alone_.empty() && groups.size() < 2) return std::move(best_);
+    going_ = WhoGoes(found);
     if (groups.size() > 1) {
       absl::c_stable_sort(groups, [](const VictimUnit& a, const VictimUnit& b) {
         return HighestPriority(a) > HighestPriority(b);
@@ -144,45 +151,40 @@ class FewerVictims {
   }
 
  private:
-  static int32_t HighestPriority(const VictimUnit& unit) {
-    return (*absl::c_max_element(
-                unit.pods,
-                [](const auto& a, const auto& b) { return a->priority() < b->priority(); }))
-        ->priority();
-  }
-  static bool Has(const GroupVictims::Pods& pods, const PodInfo& pod) {
-    return absl::c_any_of(pods, [&](const auto& one) { return one->uid() == pod.uid(); });
-  }
-  std::vector<VictimUnit> Units() const {
-    return query_.groups->UnitsOf(best_.candidate->candidate.victims,
-                                  handle_.nodes().node(row_).name());
+  using Uids = absl::flat_hash_set<absl::string_view>;
+
+  Uids WhoGoes(const PreemptionCandidate& candidate) const {
+    GroupVictims::Pods pods = candidate.victims;
+    query_.groups->AddWholeGroups(pods);
+    Uids uids;
+    for (const auto& pod : pods) uids.insert(pod->uid());
+    return uids;
   }
 
   // Only pods go that would go, and none of `staying`; those that are alone are put back first.
-  void TryWithout(const GroupVictims::Pods& staying) {
-    GroupVictims::Pods going = best_.candidate->candidate.victims;
-    query_.groups->AddWholeGroups(going);
+  void TryWithout(absl::Span<const std::shared_ptr<const PodInfo>> staying) {
+    Uids may_go = going_;
+    for (const auto& pod : staying) may_go.erase(pod->uid());
     DryRunResult fewer = DryRunOnce(
-        handle_, query_, row_,
-        [&](const PodInfo& pod) { return !Has(going, pod) || Has(staying, pod); },
-        [&](const PodInfo& pod) { return Has(alone_, pod); });
+        handle_, query_, row_, [&](const PodInfo& pod) { return !may_go.contains(pod.uid()); },
+        [&](const PodInfo& pod) { return alone_.contains(pod.uid()); });
     if (fewer.candidate == nullptr) return;
     const PreemptionCandidate& candidate = fewer.candidate->candidate;
-    GroupVictims::Pods left = candidate.victims;
-    query_.groups->AddWholeGroups(left);
-    if (left.size() >= going.size() ||
-        candidate.pdb_violations > best_.candidate->candidate.pdb_violations ||
-        ForbiddenGroup(handle_, query_, candidate).has_value()) {
-      return;
-    }
+    Uids going = WhoGoes(candidate);
+    const bool is_better = going.size() < going_.size() &&
+                           candidate.pdb_violations <= best_.candidate->candidate.pdb_violations &&
+                           !ForbiddenGroup(handle_, query_, candidate).has_value();
+    if (!is_better) return;
     best_ = std::move(fewer);
+    going_ = std::move(going);
   }
 
   Handle& handle_;
   const PreemptionQuery& query_;
   const NodeRow row_;
   DryRunResult best_;
-  GroupVictims::Pods alone_;  // of the victims
+  Uids going_;  // with the groups that end
+  Uids alone_;  // of those that were found first
 };
 
 // Keeps more and more groups, until those that end may.

@@ -2,8 +2,6 @@
 // Implementation of elsewhere_search.h.
 #include "preemption/elsewhere_search.h"
 
-#include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -16,12 +14,6 @@
 
 namespace berth {
 namespace {
-
-int32_t HighestPriority(const VictimUnit& unit) {
-  int32_t highest = std::numeric_limits<int32_t>::min();
-  for (const auto& pod : unit.pods) highest = std::max(highest, pod->priority());
-  return highest;
-}
 
 // The most important pod of each decides between units of the same size.
 bool CostsLess(const SharedHolding& a, const SharedHolding& b) {
