@@ -229,6 +229,25 @@ GroupPreemption::Draft::UnitsByImportance() {
   return units;
 }
 
+// Of a group that has ended with the unit: as many as it needs to run, those first that sums let
+// stay, then the most important. Empty if that is all of the unit, or it goes as a whole only.
+std::vector<GroupPreemption::Draft::Victim*> GroupPreemption::Draft::CoreOf(
+    absl::Span<Victim* const> unit) const {
+  const GroupMembers* const group = cluster_.groups().GroupWith(*unit.front()->pod);
+  if (unit.size() < 2 || group == nullptr) return {};
+  const std::optional<GroupSpec> spec = cluster_.groups().SpecOf(*group);
+  if (!spec.has_value() || spec->disruption_mode == DisruptionMode::kAll ||
+      !spec->subgroups.empty()) {
+    return {};
+  }
+  const int needed = spec->min_member - group->counts().running;
+  if (needed <= 0 || needed >= static_cast<int>(unit.size())) return {};
+  std::vector<Victim*> core(unit.begin(), unit.end());
+  absl::c_stable_partition(core, [this](const Victim* victim) { return CanStay(*victim); });
+  core.resize(needed);
+  return core;
+}
+
 // Whether sums allow that the pod is on its node beside the members that are placed there. That
 // mostly says no, and costs next to nothing.
 bool GroupPreemption::Draft::CanStay(const Victim& victim) const {
@@ -422,9 +441,16 @@ void GroupPreemption::Draft::SpareVictims() {
   if (victims_.empty()) return;
   sharing_ = FindPodsThatShare(*request_.framework, request_.pods);
   const auto spare = [&](auto spares) {
+    const auto is_spared = [&spares](const std::vector<Victim*>& unit) {
+      if (unit.empty() || !spares(unit)) return false;
+      for (Victim* victim : unit) victim->is_spared = true;
+      return true;
+    };
     for (const std::vector<Victim*>& unit : UnitsByImportance()) {
-      const bool is_spared = spares(unit);
-      for (Victim* victim : unit) victim->is_spared = is_spared;
+      if (is_spared(unit) || !is_spared(CoreOf(unit))) continue;
+      for (Victim* victim : unit) {  // beyond the minimum
+        if (!victim->is_spared) is_spared({victim});
+      }
     }
     std::erase_if(victims_, [](const Victim& victim) { return victim.is_spared; });
   };

@@ -100,6 +100,7 @@ class GroupPreemption::Draft {
   bool HasEnded(const GroupMembers& group) const;
   std::vector<std::vector<Victim*>> UnitsByImportance();
   void MoveViolatingToFront(std::vector<std::vector<Victim*>>& units) const;
+  std::vector<Victim*> CoreOf(absl::Span<Victim* const> unit) const;
   bool CanStay(const Victim& victim) const;
   bool Spare(absl::Span<Victim* const> unit);
   bool HoldWithout(absl::Span<Victim* const> unit);
