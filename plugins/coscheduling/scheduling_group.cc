@@ -109,8 +109,9 @@ class SchedulingGroupApi final : public GroupApi {
     const api::CompositePodGroup* const object = FindComposite(name.namespace_name, name.name);
     if (object == nullptr) return std::nullopt;
     if (!object->spec().parent_composite_pod_group_name().empty()) {
-      definition.problem = Status::UnschedulableAndUnresolvable(absl::StrCat(
-          "composite pod group \"", name.name, "\" is in a tree of more than 4 levels"));
+      definition.problem = Status::UnschedulableAndUnresolvable(
+          absl::StrCat("composite pod group \"", name.name,
+                       "\" is in a tree of more than 4 levels, or in a cycle"));
     }
     spec.topology = TopologyOf(object->spec().scheduling_constraints());
     Fill(object->spec(), object->metadata(), spec);
