@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "berth/api/scheduling_volcano_sh.pb.h"
 #include "berth/api/time.h"
+#include "plugins/coscheduling/gang_settings.h"
 #include "plugins/coscheduling/group_api.h"
 
 namespace berth {
@@ -57,7 +58,7 @@ class VolcanoApi final : public GroupApi {
   }
 
   std::optional<GroupDefinition> Define(absl::string_view group,
-                                        const GroupMembers*) const override {
+                                        const GroupMembers* members) const override {
     const GroupName name = GroupName::Parse(group);
     const auto* const object =
         handle_.objects().Find<api::VolcanoPodGroup>(name.namespace_name, name.name);
@@ -79,6 +80,7 @@ class VolcanoApi final : public GroupApi {
       spec.priority = PriorityOfClass(object->spec().priority_class_name());
     }
     spec.creation_time = ToTime(object->metadata().creation_timestamp());
+    DefineLifecycle(object->metadata(), members, definition);
     return definition;
   }
 
