@@ -11,7 +11,9 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "berth/api/meta_v1.pb.h"
 #include "berth/extensions/group.h"
+#include "plugins/coscheduling/group_api.h"
 
 namespace berth {
 
@@ -32,6 +34,10 @@ struct GangSettings {
 
 using FindText = std::function<std::optional<absl::string_view>(absl::string_view key)>;
 
+// Of what outlives the result.
+FindText AnnotationsOf(const PodInfo& pod);
+FindText AnnotationsOf(const api::ObjectMeta& meta);
+
 // koordinator.cc: annotations gang.scheduling.koordinator.sh/*.
 std::optional<absl::string_view> KoordinatorGangName(const FindText& annotation);
 GangSettings ReadKoordinatorSettings(const FindText& annotation);
@@ -43,6 +49,10 @@ std::vector<std::string> ReadGangGroups(const FindText& annotation);
 
 // lifecycle_settings.cc: annotations scheduling.berth.dev/*.
 void ReadLifecycleSettings(const FindText& annotation, GangSettings& settings);
+// What the object that defines the group says; what it does not say, its pods may, the stricter of
+// them first. `members` may be null.
+void DefineLifecycle(const api::ObjectMeta& object, const GroupMembers* members,
+                     GroupDefinition& definition);
 void AppendLifecycleWords(const FindText& annotation, std::string& text);
 
 // label_pair.cc: labels pod-group.scheduling.sigs.k8s.io/name and /min-available.

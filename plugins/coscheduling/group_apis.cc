@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "berth/api/time.h"
+#include "plugins/coscheduling/gang_settings.h"
 #include "plugins/coscheduling/topology_settings.h"
 
 namespace berth {
@@ -137,7 +138,8 @@ GroupApis::Found GroupApis::FindGroup(const PodInfo& pod) const {
 
 void GroupApis::AppendDeclaration(const PodInfo& pod, std::string& text) const {
   for (const std::unique_ptr<GroupApi>& api : apis_) api->AppendDeclaration(pod, text);
-  AppendTopologyWords([&](absl::string_view key) { return pod.annotation(key); }, text);
+  AppendLifecycleWords(AnnotationsOf(pod), text);
+  AppendTopologyWords(AnnotationsOf(pod), text);
 }
 
 void GroupApis::AddTopology(const GroupApi& api, const GroupMembers* members,

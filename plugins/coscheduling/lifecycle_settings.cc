@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What becomes of a gang that started and lost members: said in annotations of its PodGroup, or of
-// its pods if they define it. No other scheduler has these.
+// its pods. No other scheduler has these.
 #include "absl/strings/str_cat.h"
 #include "plugins/coscheduling/gang_settings.h"
 
@@ -11,6 +11,18 @@ constexpr absl::string_view kStaleness = "scheduling.berth.dev/staleness-grace-p
 constexpr absl::string_view kBindFailure = "scheduling.berth.dev/bind-failure-policy";
 
 }  // namespace
+
+FindText AnnotationsOf(const PodInfo& pod) {
+  return [&pod](absl::string_view key) { return pod.annotation(key); };
+}
+
+FindText AnnotationsOf(const api::ObjectMeta& meta) {
+  return [&meta](absl::string_view key) -> std::optional<absl::string_view> {
+    const auto found = meta.annotations().find(std::string(key));
+    if (found == meta.annotations().end()) return std::nullopt;
+    return found->second;
+  };
+}
 
 void ReadLifecycleSettings(const FindText& annotation, GangSettings& settings) {
   if (const auto text = annotation(kStaleness)) {
@@ -33,6 +45,29 @@ void ReadLifecycleSettings(const FindText& annotation, GangSettings& settings) {
       settings.illegal.push_back(
           absl::StrCat(kBindFailure, ": \"", *text, "\" is not RunInPart or GiveUp"));
     }
+  }
+}
+
+void DefineLifecycle(const api::ObjectMeta& object, const GroupMembers* members,
+                     GroupDefinition& definition) {
+  GangSettings settings, of_pods;
+  ReadLifecycleSettings(AnnotationsOf(object), settings);
+  if (members != nullptr) {
+    for (const MemberKind& kind : members->kinds()) {
+      GangSettings of_kind;
+      ReadLifecycleSettings(AnnotationsOf(*kind.pod), of_kind);
+      of_pods.Add(of_kind);
+    }
+  }
+  if (!settings.stale_after.has_value()) settings.stale_after = of_pods.stale_after;
+  if (!settings.bind_failure_policy.has_value()) {
+    settings.bind_failure_policy = of_pods.bind_failure_policy;
+  }
+  definition.stale_after = settings.stale_after;
+  definition.spec.bind_failure_policy =
+      settings.bind_failure_policy.value_or(BindFailurePolicy::kRunInPart);
+  for (const GangSettings* const from : {&settings, &of_pods}) {
+    definition.notes.insert(definition.notes.end(), from->illegal.begin(), from->illegal.end());
   }
 }
 

@@ -16,19 +16,6 @@
 namespace berth {
 namespace {
 
-FindText AnnotationsOf(const PodInfo& pod) {
-  return [&pod](absl::string_view key) { return pod.annotation(key); };
-}
-
-FindText AnnotationsOf(const api::PodGroup& group) {
-  return [&group](absl::string_view key) -> std::optional<absl::string_view> {
-    const auto& annotations = group.metadata().annotations();
-    const auto found = annotations.find(std::string(key));
-    if (found == annotations.end()) return std::nullopt;
-    return found->second;
-  };
-}
-
 // The label of scheduler-plugins, and Koordinator's.
 std::optional<absl::string_view> LabelOf(const PodInfo& pod, bool& is_koordinator) {
   static const Symbol kLabel = Symbol::Intern("scheduling.x-k8s.io/pod-group");
@@ -106,7 +93,6 @@ class PodGroupApi final : public GroupApi {
     absl::StrAppend(&text, gang->name, has_label ? " L" : " ", gang->is_koordinator ? "K" : "");
     AppendKoordinatorWords(AnnotationsOf(pod), text);
     AppendLabelPair(pod, text);
-    AppendLifecycleWords(AnnotationsOf(pod), text);
   }
 
   std::optional<GroupDefinition> Define(absl::string_view group,
@@ -175,7 +161,7 @@ class PodGroupApi final : public GroupApi {
   std::string GroupOfGang(const std::string& gang) const {
     const api::PodGroup* const object = FindPodGroup(gang);
     if (object == nullptr || object->metadata().annotations_size() == 0) return gang;
-    const std::vector<std::string> together = ReadGangGroups(AnnotationsOf(*object));
+    const std::vector<std::string> together = ReadGangGroups(AnnotationsOf(object->metadata()));
     return together.empty() ? gang : Together(gang, together);
   }
 
@@ -204,9 +190,9 @@ class PodGroupApi final : public GroupApi {
     }
     if (object != nullptr) {
       if (object->metadata().annotations_size() > 0) {
-        settings = ReadKoordinatorSettings(AnnotationsOf(*object));
-        ReadLifecycleSettings(AnnotationsOf(*object), settings);
-        TopologySettings where = ReadTopologySettings(AnnotationsOf(*object));
+        settings = ReadKoordinatorSettings(AnnotationsOf(object->metadata()));
+        ReadLifecycleSettings(AnnotationsOf(object->metadata()), settings);
+        TopologySettings where = ReadTopologySettings(AnnotationsOf(object->metadata()));
         spec.topology = std::move(where.topology);
         settings.illegal.insert(settings.illegal.end(), where.illegal.begin(), where.illegal.end());
       }

@@ -11,6 +11,7 @@
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/scheduling_v1beta1.pb.h"
 #include "berth/api/time.h"
+#include "plugins/coscheduling/gang_settings.h"
 #include "plugins/coscheduling/group_api.h"
 
 namespace berth {
@@ -92,7 +93,7 @@ class SchedulingGroupApi final : public GroupApi {
   }
 
   std::optional<GroupDefinition> Define(absl::string_view group,
-                                        const GroupMembers*) const override {
+                                        const GroupMembers* members) const override {
     const GroupName name = GroupName::Parse(group);
     GroupDefinition definition;
     GroupSpec& spec = definition.spec;
@@ -102,13 +103,15 @@ class SchedulingGroupApi final : public GroupApi {
       spec.min_member = MinimumOf(object->spec().scheduling_policy());
       spec.topology = TopologyOf(object->spec().scheduling_constraints());
       Fill(object->spec(), object->metadata(), spec);
+      DefineLifecycle(object->metadata(), members, definition);
       return definition;
     }
     const api::CompositePodGroup* const object = FindComposite(name.namespace_name, name.name);
     if (object == nullptr) return std::nullopt;
     if (!object->spec().parent_composite_pod_group_name().empty()) {
-      definition.problem = Status::UnschedulableAndUnresolvable(absl::StrCat(
-          "composite pod group \"", name.name, "\" is in a tree of more than 4 levels"));
+      definition.problem = Status::UnschedulableAndUnresolvable(
+          absl::StrCat("composite pod group \"", name.name,
+                       "\" is in a tree of more than 4 levels, or in a cycle"));
     }
     spec.topology = TopologyOf(object->spec().scheduling_constraints());
     Fill(object->spec(), object->metadata(), spec);
@@ -116,6 +119,7 @@ class SchedulingGroupApi final : public GroupApi {
     const std::vector<int> needs = AddChildren(name.namespace_name, name.name, -1, 2, spec);
     spec.min_subgroups = policy.has_gang() ? std::max(1, policy.gang().min_group_count()) : 0;
     spec.min_member = SumOfLeast(needs, spec.min_subgroups);
+    DefineLifecycle(object->metadata(), members, definition);
     return definition;
   }
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "berth/api/scheduling_volcano_sh.pb.h"
 #include "berth/api/time.h"
+#include "plugins/coscheduling/gang_settings.h"
 #include "plugins/coscheduling/group_api.h"
 
 namespace berth {
@@ -93,6 +94,7 @@ class VolcanoApi final : public GroupApi {
       spec.priority = PriorityOfClass(object->spec().priority_class_name());
     }
     spec.creation_time = ToTime(object->metadata().creation_timestamp());
+    DefineLifecycle(object->metadata(), members, definition);
     return definition;
   }
 

@@ -7,6 +7,7 @@
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/scheduling_v1alpha1.pb.h"
 #include "berth/api/time.h"
+#include "plugins/coscheduling/gang_settings.h"
 #include "plugins/coscheduling/group_api.h"
 
 namespace berth {
@@ -59,7 +60,7 @@ class WorkloadApi final : public GroupApi {
   void AppendDeclaration(const PodInfo&, std::string&) const override {}
 
   std::optional<GroupDefinition> Define(absl::string_view group,
-                                        const GroupMembers*) const override {
+                                        const GroupMembers* members) const override {
     const api::AlphaWorkload* const workload = Find(group);
     const api::WorkloadPodGroup* const pod_group = FindPodGroup(workload, group);
     if (pod_group == nullptr) return std::nullopt;
@@ -67,6 +68,7 @@ class WorkloadApi final : public GroupApi {
     const api::WorkloadPodGroupPolicy& policy = pod_group->policy();
     definition.spec.min_member = policy.has_gang() ? std::max(1, policy.gang().min_count()) : 0;
     definition.spec.creation_time = ToTime(workload->metadata().creation_timestamp());
+    DefineLifecycle(workload->metadata(), members, definition);
     return definition;
   }
 

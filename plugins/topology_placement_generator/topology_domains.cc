@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
 
@@ -93,6 +94,13 @@ std::shared_ptr<const PlacementTier> TopologyDomains::Tier(const Wanted& wanted,
   } else {
     tier->name = LevelWord(wanted.path.back().view());
     placements = Divide(wanted.path, nodes, rows);
+    if (placements.empty()) {  // a key may be misspelt
+      const auto append_key = [](std::string* out, Symbol key) {
+        absl::StrAppend(out, key.view());
+      };
+      absl::StrAppend(&tier->name, " (nodes with the label ",
+                      absl::StrJoin(wanted.path, " and ", append_key), ")");
+    }
   }
   tier->slice_size = wanted.slice_size;
   if (!wanted.parts.empty()) tier->part_name = LevelWord(wanted.parts.back().view());

@@ -19,6 +19,7 @@
 #include "api/device_rules.h"
 #include "api/duplicate_keys.h"
 #include "api/field_error.h"
+#include "api/group_rules.h"
 #include "api/input_file.h"
 #include "api/manifest_warnings.h"
 #include "api/near_miss.h"
@@ -247,7 +248,7 @@ class ManifestReader {
       meta.set_name(absl::StrCat(meta.generate_name(), generated_names_++));
     }
     good &= CheckMeta(value, kind, meta, problems);
-    if (good) good = CheckDevices(value, kind, api_version, problems);
+    if (good) good = CheckRules(value, kind, api_version, problems);
     if (!problems.empty()) Take(problems, SubjectOf(value, KindName(kind)));
     const bool is_quota = kind == Kind::kClusterQuota || kind == Kind::kElasticQuota;
     if (is_quota) NoteFields(value.where().ToString(), value, "");
@@ -271,10 +272,11 @@ class ManifestReader {
     AddObject(kind, std::move(message), value.where());
   }
 
-  static bool CheckDevices(Value value, Kind kind, absl::string_view api_version,
-                           Problems& problems) {
+  static bool CheckRules(Value value, Kind kind, absl::string_view api_version,
+                         Problems& problems) {
     const int errors_before = problems.errors();
     CheckDeviceRules(kind, absl::StripPrefix(api_version, "resource.k8s.io/"), value, problems);
+    CheckGroupRules(kind, value, problems);
     return problems.errors() == errors_before;
   }
 
