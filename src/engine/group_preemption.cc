@@ -156,16 +156,16 @@ bool GroupPreemption::MayAnyEvictionsHelp(const AttemptRequest& request,
                                           const std::optional<GroupShortage>& shortage,
                                           AttemptResult& result) const {
   if (!MayAnyHelp(*request.framework, PodSpan(request.pods.data(), request.pods.size()))) {
-    if (!result.finding.empty()) absl::StrAppend(&result.finding, " No pod may be evicted for it.");
+    if (!result.finding.empty()) result.evictions_finding = "No pod may be evicted for it.";
     return false;
   }
   if (!shortage.has_value()) return true;
   const std::optional<int64_t> room = RoomByEvictionsAtMost(request, *shortage, cluster_);
   if (!room.has_value()) return true;
-  absl::StrAppend(&result.finding, *room > shortage->room
-                                       ? absl::StrCat(" Evictions would make room for at most ",
-                                                      *room, " of ", shortage->members, ".")
-                                       : " Evictions would make no more room.");
+  result.evictions_finding = *room > shortage->room
+                                 ? absl::StrCat("Evictions would make room for at most ", *room,
+                                                " of ", shortage->members, ".")
+                                 : "Evictions would make no more room.";
   return false;
 }
 
@@ -224,11 +224,11 @@ void GroupPreemption::PlanInOrders(const AttemptRequest& request,
     none_fits = !draft.evicts() && draft.most_placed() == 0;
   }
   if (most > 0 && most < request.minimum) {
-    absl::StrAppend(&result.finding, result.finding.empty() ? "" : " ",
-                    "Evictions would make room for ", most, " of ", request.minimum, ".");
+    result.placeable_by_evictions = most;
+    result.evictions_finding =
+        absl::StrCat("Evictions would make room for ", most, " of ", request.minimum, ".");
   } else if (any_tried && leaving.empty() && retry_at == absl::InfiniteFuture()) {
-    absl::StrAppend(&result.finding, result.finding.empty() ? "" : " ",
-                    "Evictions were tried and make no room for it.");
+    result.evictions_finding = "Evictions were tried and make no room for it.";
   }
   if (retry_at < absl::InfiniteFuture()) {
     PodFailure& told = result.failed.front();
