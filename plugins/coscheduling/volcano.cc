@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/scheduling_volcano_sh.pb.h"
 #include "berth/api/time.h"
@@ -16,6 +17,19 @@ namespace {
 constexpr absl::string_view kVolcanoPodGroups = "podgroups.scheduling.volcano.sh";
 // The pod's role in a Volcano job, by which minTaskMember counts.
 constexpr absl::string_view kTask = "volcano.sh/task-spec";
+
+// Empty for a pod that names none.
+absl::string_view TaskOf(const PodInfo& pod) { return pod.annotation(kTask).value_or(""); }
+
+// Tasks without a minimum are parts, too: of each the pods say where they have to be.
+void AddOtherTasks(const GroupMembers& members, GroupSpec& spec) {
+  for (const MemberKind& kind : members.kinds()) {
+    const absl::string_view task = TaskOf(*kind.pod);
+    const bool is_known =
+        absl::c_any_of(spec.subgroups, [task](const Subgroup& part) { return part.name == task; });
+    if (!is_known) spec.subgroups.push_back({.name = std::string(task)});
+  }
+}
 
 class VolcanoApi final : public GroupApi {
  public:
@@ -45,10 +59,9 @@ class VolcanoApi final : public GroupApi {
   }
 
   int SubgroupOf(const PodInfo& pod, const GroupSpec& spec) const override {
-    const std::optional<absl::string_view> task = pod.annotation(kTask);
-    if (!task.has_value()) return -1;
+    const absl::string_view task = TaskOf(pod);
     for (size_t i = 0; i < spec.subgroups.size(); ++i) {
-      if (spec.subgroups[i].name == *task) return static_cast<int>(i);
+      if (spec.subgroups[i].name == task) return static_cast<int>(i);
     }
     return -1;
   }
@@ -73,6 +86,7 @@ class VolcanoApi final : public GroupApi {
       spec.subgroups.push_back({.name = role, .min_member = minimum});
       of_roles += minimum;
     }
+    if (!spec.subgroups.empty() && members != nullptr) AddOtherTasks(*members, spec);
     // Volcano's jobs without a minMember start at once.
     const int64_t minimum = std::max<int64_t>(object->spec().min_member(), of_roles);
     spec.min_member = static_cast<int>(std::clamp<int64_t>(minimum, 0, kMostMembers));

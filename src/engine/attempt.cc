@@ -144,7 +144,8 @@ Status WhyGroupFailed(const AttemptRequest& request, const GroupMembers& group,
   const bool is_plan = result.answer == GroupAnswer::kPlan;
   std::string text =
       cause.message.substr(0, is_plan ? cause.post_filter_begins : std::string::npos);
-  for (const std::string* const finding : {&result.finding, &result.moves_finding}) {
+  for (const std::string* const finding :
+       {&result.finding, &result.evictions_finding, &result.moves_finding}) {
     if (!finding->empty()) absl::StrAppend(&text, " ", *finding);
   }
   Status why = request.framework->plugins().group->GroupUnschedulable(

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "absl/types/span.h"
 #include "berth/scheduler.h"
 #include "engine/rejection_reasons.h"
 #include "evaluation/diagnosis.h"
@@ -53,10 +54,10 @@ std::string ManyWere(std::vector<std::string> pods, absl::string_view what) {
 }
 
 // "; it would start if 1 pod were evicted (default/a)" for a group that others make room for.
-std::string WhatWouldHelp(const AttemptResult& result) {
-  if (result.answer != GroupAnswer::kPlan) return "";
+// `plans`: those without which it does not start.
+std::string WhatWouldHelp(absl::Span<const AttemptResult::Plan> plans) {
   std::vector<std::string> evicted, moved;
-  for (const AttemptResult::Plan& plan : result.plans) {
+  for (const AttemptResult::Plan& plan : plans) {
     std::vector<std::string>& pods = plan.move_to.empty() ? evicted : moved;
     for (const auto& victim : plan.result.victims) pods.push_back(victim->key());
   }
@@ -188,6 +189,14 @@ std::optional<GroupExplanation> Explainer::ExplainGroup(const PodInfo& pod) {
   request.group_search_steps = SchedulerOptions().group_search_steps;
   request.now = clock_->Now();
   AttemptResult result = reservations_->Run(request);
+  absl::Span<const AttemptResult::Plan> needed;  // for it to start
+  if (result.answer == GroupAnswer::kPlan) {
+    needed = result.plans;
+  } else if (!result.minimum_reached && !result.plans.empty()) {
+    // One pod is enough for it: each has a plan of its own.
+    needed = absl::MakeSpan(result.plans).first(1);
+    result.answer = GroupAnswer::kPlan;
+  }
   explanation.starts = result.minimum_reached;
   explanation.answer = NameOf(result.answer);
   for (const Binder::Member& member : result.placed) {
@@ -199,7 +208,7 @@ std::optional<GroupExplanation> Explainer::ExplainGroup(const PodInfo& pod) {
   entry_scheduler_->RollBack(result);
   if (!result.minimum_reached) {
     // The finding says what is done about it; here nothing is done.
-    const std::string would_help = WhatWouldHelp(result);
+    const std::string would_help = WhatWouldHelp(needed);
     if (!would_help.empty()) result.finding.clear();
     explanation.message = WhyGroupFailed(request, members, result).message();
     if (!would_help.empty()) {

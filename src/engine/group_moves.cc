@@ -373,6 +373,7 @@ void GroupMoves::Plan(const AttemptRequest& request, AttemptResult& result) {
         result.moves == MovesAnswer::kFewest ? ", and no fewer would do." : ".");
   }
   result.answer = GroupAnswer::kPlan;
+  result.evictions_finding.clear();
   NominatePods(std::move(plans), result);
 }
 

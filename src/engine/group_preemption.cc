@@ -18,6 +18,7 @@
 #include "engine/group_preemption_draft.h"
 #include "engine/group_shortage.h"
 #include "engine/member_dependencies.h"
+#include "engine/pod_set_room.h"
 #include "engine/pod_set_search.h"
 #include "engine/post_filter_bounds.h"
 
@@ -107,9 +108,28 @@ std::vector<PodSet> PartsAsPodSets(const AttemptRequest& request) {
   return pod_sets;
 }
 
-// Returns whether it is a plan.
+GroupPreemption::MemberOrder GroupPreemption::HardestFirst(const AttemptRequest& request,
+                                                           DraftOrder draft_order) const {
+  if (draft_order == DraftOrder::kHardestIfEmptyFirst) {
+    PodSet all;
+    all.pods.assign(request.pods.begin(), request.pods.end());
+    const PodSetRoom room(*request.framework, cluster_.nodes(), all);
+    if (room.of_one_kind()) return {};
+    return room.HardestIfEmptyFirst(request.placement);
+  }
+  const std::vector<MemberClass> classes = ClassifyMembers(request, cluster_);
+  MemberOrder order;
+  if (classes.size() == 1) return order;
+  for (const MemberClass& members : classes) {
+    order.insert(order.end(), members.pods.begin(), members.pods.end());
+  }
+  return order;
+}
+
+// Returns whether it is a plan. `tried`: the orders in which the hardest were first.
 bool GroupPreemption::MakeDraft(const AttemptRequest& request, DraftOrder draft_order,
-                                const std::vector<PodSet>& pod_sets, Draft& draft) {
+                                const std::vector<PodSet>& pod_sets,
+                                std::vector<MemberOrder>& tried, Draft& draft) {
   if (draft_order == DraftOrder::kCheapestPodSetsFirst ||
       draft_order == DraftOrder::kHardestPodSetsFirst) {
     const auto pod_set_order = draft_order == DraftOrder::kCheapestPodSetsFirst
@@ -117,37 +137,35 @@ bool GroupPreemption::MakeDraft(const AttemptRequest& request, DraftOrder draft_
                                    : Draft::PodSetOrder::kHardestFirst;
     return draft.PlacePodSetsByEvicting(pod_sets, pod_set_order);
   }
-  std::vector<PodPtr> order(request.pods.begin(), request.pods.end());
+  MemberOrder order(request.pods.begin(), request.pods.end());
   if (draft_order == DraftOrder::kFittingFirst || draft_order == DraftOrder::kElsewhereFirst) {
     draft.PlaceWithoutEvictions(order);
   } else if (draft_order == DraftOrder::kNeededFirst) {
     order = NeededFirst(order);
     if (order.empty()) return false;
   } else {
-    const std::vector<MemberClass> classes = ClassifyMembers(request, cluster_);
-    if (classes.size() == 1) return false;
-    order.clear();
-    for (const MemberClass& members : classes) {
-      order.insert(order.end(), members.pods.begin(), members.pods.end());
-    }
+    order = HardestFirst(request, draft_order);
+    if (order.empty() || absl::c_linear_search(tried, order)) return false;
+    tried.push_back(order);
   }
   return draft.PlaceByEvicting(order);
 }
 
-// If sums prove that evictions would make too little room, `result` says so.
+// `result` says why not, if not.
 bool GroupPreemption::MayAnyEvictionsHelp(const AttemptRequest& request,
                                           const std::optional<GroupShortage>& shortage,
                                           AttemptResult& result) const {
   if (!MayAnyHelp(*request.framework, PodSpan(request.pods.data(), request.pods.size()))) {
+    if (!result.finding.empty()) result.evictions_finding = "No pod may be evicted for it.";
     return false;
   }
   if (!shortage.has_value()) return true;
   const std::optional<int64_t> room = RoomByEvictionsAtMost(request, *shortage, cluster_);
   if (!room.has_value()) return true;
-  if (*room > shortage->room) {
-    absl::StrAppend(&result.finding, " Evictions would make room for at most ", *room, " of ",
-                    shortage->members, ".");
-  }
+  result.evictions_finding = *room > shortage->room
+                                 ? absl::StrCat("Evictions would make room for at most ", *room,
+                                                " of ", shortage->members, ".")
+                                 : "Evictions would make no more room.";
   return false;
 }
 
@@ -174,13 +192,15 @@ void GroupPreemption::PlanInOrders(const AttemptRequest& request,
   }
   const std::vector<PodPtr> leaving = PodsThatLeave(request, cluster_.nodes());
   std::vector<NodeRow> tried_first;
+  std::vector<MemberOrder> tried_orders;
+  bool any_tried = false;
   for (const DraftOrder draft_order : all_orders) {
     if (!may_help) break;
     if (none_fits && draft_order != DraftOrder::kNeededFirst) continue;
     if (draft_order == DraftOrder::kElsewhereFirst && tried_first.empty()) break;
     Draft draft(request, cluster_, pod_scheduler_, leaving);
     if (draft_order == DraftOrder::kElsewhereFirst) draft.EvictFirstElsewhere(tried_first);
-    const bool is_plan = MakeDraft(request, draft_order, pod_sets, draft);
+    const bool is_plan = MakeDraft(request, draft_order, pod_sets, tried_orders, draft);
     if (is_plan) {
       draft.SpareVictims();
       draft.Carry(result);
@@ -194,6 +214,7 @@ void GroupPreemption::PlanInOrders(const AttemptRequest& request,
       return;
     }
     if (draft.cycles() == 0) continue;  // nothing was tried: the order is the same as before
+    any_tried = true;
     if (draft.evicts()) tried_first.push_back(draft.first_row());
     if (draft_order != DraftOrder::kElsewhereFirst) gives_up = draft.gives_up();
     retry_at = std::min(retry_at, draft.retry_at());
@@ -203,8 +224,11 @@ void GroupPreemption::PlanInOrders(const AttemptRequest& request,
     none_fits = !draft.evicts() && draft.most_placed() == 0;
   }
   if (most > 0 && most < request.minimum) {
-    absl::StrAppend(&result.finding, result.finding.empty() ? "" : " ",
-                    "Evictions would make room for ", most, " of ", request.minimum, ".");
+    result.placeable_by_evictions = most;
+    result.evictions_finding =
+        absl::StrCat("Evictions would make room for ", most, " of ", request.minimum, ".");
+  } else if (any_tried && leaving.empty() && retry_at == absl::InfiniteFuture()) {
+    result.evictions_finding = "Evictions were tried and make no room for it.";
   }
   if (retry_at < absl::InfiniteFuture()) {
     PodFailure& told = result.failed.front();
@@ -230,9 +254,10 @@ void GroupPreemption::Plan(const AttemptRequest& request,
   // Those that fit first leave the least to be evicted; if they are in the way of the others, the
   // hardest are first, and then those that others need.
   if (!request.quorum.has_parts()) {
-    return PlanInOrders(
-        request, {DraftOrder::kFittingFirst, DraftOrder::kHardestFirst, DraftOrder::kNeededFirst},
-        {}, shortage, result);
+    return PlanInOrders(request,
+                        {DraftOrder::kFittingFirst, DraftOrder::kHardestFirst,
+                         DraftOrder::kHardestIfEmptyFirst, DraftOrder::kNeededFirst},
+                        {}, shortage, result);
   }
   std::vector<DraftOrder> orders = {DraftOrder::kCheapestPodSetsFirst,
                                     DraftOrder::kHardestPodSetsFirst};
@@ -240,6 +265,7 @@ void GroupPreemption::Plan(const AttemptRequest& request,
   const bool all = request.minimum == static_cast<int>(request.pods.size());
   if (all) {
     orders.push_back(DraftOrder::kHardestFirst);
+    orders.push_back(DraftOrder::kHardestIfEmptyFirst);
     orders.push_back(DraftOrder::kNeededFirst);
   }
   PlanInOrders(request, orders, PartsAsPodSets(request), shortage, result);

@@ -87,14 +87,19 @@ class GroupPreemption {
 
   enum class DraftOrder : uint8_t {
     kFittingFirst,
-    kHardestFirst,
-    kNeededFirst,     // as NeededFirst() orders them
-    kElsewhereFirst,  // as kFittingFirst, but the first pods go on another node than before
+    kHardestFirst,         // those of which the fewest nodes let one in as it is
+    kHardestIfEmptyFirst,  // those that have the fewest places if there were no other pods
+    kNeededFirst,          // as NeededFirst() orders them
+    kElsewhereFirst,       // as kFittingFirst, but the first pods go on another node than before
     kCheapestPodSetsFirst,
     kHardestPodSetsFirst
   };
+  using MemberOrder = std::vector<std::shared_ptr<const PodInfo>>;
+  // Empty if all members are alike.
+  MemberOrder HardestFirst(const AttemptRequest& request, DraftOrder draft_order) const;
   bool MakeDraft(const AttemptRequest& request, DraftOrder draft_order,
-                 const std::vector<PodSet>& pod_sets, Draft& draft);
+                 const std::vector<PodSet>& pod_sets, std::vector<MemberOrder>& tried,
+                 Draft& draft);
   void PlanInOrders(const AttemptRequest& request, absl::Span<const DraftOrder> orders,
                     const std::vector<PodSet>& pod_sets,
                     const std::optional<GroupShortage>& shortage, AttemptResult& result);

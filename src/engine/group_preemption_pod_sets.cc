@@ -91,20 +91,26 @@ void GroupPreemption::Draft::SortPodSets(PodSetOrder order) {
   steps_left_ = request_.group_search_steps;
 }
 
-// Whether the group is whole if all members of the pod sets from `position` on are placed.
+// Whether the group is whole if all members of the pod sets from `position` on are placed, and all
+// those beyond the minima of the pod sets that are placed.
 bool GroupPreemption::Draft::MayBeWhole(size_t position) const {
   const size_t first = position < planned_.size() ? planned_[position].first : order_.size();
-  if (placed() + static_cast<int>(order_.size() - first) < request_.minimum) return false;
-  if (!request_.quorum.has_parts()) return true;
-  std::vector<int> by_part = request_.CountByPart(trial_.placed);
-  for (size_t i = first; i < order_.size(); ++i) ++by_part[parts_[i]];
-  // Members beyond the minima of pod sets that are placed may be placed, too.
+  const bool has_parts = request_.quorum.has_parts();
+  std::vector<int> by_part;
+  if (has_parts) by_part = request_.CountByPart(trial_.placed);
+  int members = placed();
+  const auto add = [&](int part, int more) {
+    members += more;
+    if (has_parts) by_part[part] += more;
+  };
+  for (size_t i = first; i < order_.size(); ++i) add(parts_[i], 1);
   for (size_t i = 0; i < position; ++i) {
     const PodSet& pod_set = *planned_[i].pod_set;
     if (!planned_[i].is_placed) continue;
-    by_part[parts_[planned_[i].first]] += static_cast<int>(pod_set.pods.size()) - pod_set.minimum;
+    add(parts_[planned_[i].first], static_cast<int>(pod_set.pods.size()) - pod_set.minimum);
   }
-  return request_.quorum.IsReachedBy(by_part);
+  if (members < request_.minimum) return false;
+  return !has_parts || request_.quorum.IsReachedBy(by_part);
 }
 
 // Pod sets of alike members one after another go to the same placements.

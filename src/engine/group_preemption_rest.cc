@@ -162,8 +162,10 @@ void GroupPreemption::PlanMore(const AttemptRequest& request, const std::vector<
     }
     for (const PodPtr& pod : rest.request.pods) {
       std::string& message = FailureToTell(pod, result).message;
-      if (other.finding.empty()) continue;
-      absl::StrAppend(&message, message.empty() ? "" : ". ", other.finding);
+      const std::string& finding =
+          other.answer == GroupAnswer::kPlan ? other.finding : other.evictions_finding;
+      if (finding.empty()) continue;
+      absl::StrAppend(&message, message.empty() ? "" : ". ", finding);
     }
     for (AttemptResult::Plan& plan : other.plans) {
       transaction.Preempt(plan.pod, plan.result, request.now);

@@ -111,10 +111,17 @@ void PlacementTrial::Fail() {
   bool is_first = true;
   int plans = 0;
   int tried = 0;
+  // Of the placement where evictions make room for the most.
+  std::string evictions_finding;
+  int placeable_by_evictions = -1;
   for (const Candidate& candidate : ToEvictIn(candidates)) {
     if (++tried > kMostPlans) scoped_.most_moves = 0;  // each is a search of its own
     AttemptResult other;
     TryToEvictIn(candidate, other);
+    if (other.placeable_by_evictions > placeable_by_evictions) {
+      placeable_by_evictions = other.placeable_by_evictions;
+      evictions_finding = other.evictions_finding;
+    }
     const bool is_plan =
         other.answer == GroupAnswer::kPlan || !other.plans.empty() || !other.placed.empty();
     GroupPreemption& preemption = group_scheduler_.preemption();
@@ -131,6 +138,7 @@ void PlacementTrial::Fail() {
     }
     if (plans == kMostPlans) break;
   }
+  chosen.evictions_finding = plans > 0 ? "" : evictions_finding;
   Explain(best, chosen);
   result_ = std::move(chosen);
   result_.cycles = cycles_;

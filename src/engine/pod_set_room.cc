@@ -73,15 +73,29 @@ int64_t PodSetRoom::FewestIfEmpty(const NodePlacement* placement) const {
   return fewest;
 }
 
-std::vector<PodPtr> PodSetRoom::HardestFirst(const NodePlacement* placement) const {
-  std::vector<std::pair<int64_t, const Kind*>> by_room;
-  for (const Kind& kind : kinds_) by_room.emplace_back(RoomFor(kind, placement), &kind);
+// `room_of`: what of a kind to compare.
+template <class RoomOf>
+std::vector<PodPtr> PodSetRoom::ByRoom(RoomOf room_of) const {
+  std::vector<std::pair<std::pair<int64_t, int64_t>, const Kind*>> by_room;
+  for (const Kind& kind : kinds_) by_room.emplace_back(room_of(kind), &kind);
   absl::c_stable_sort(by_room, [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<PodPtr> pods;
   for (const auto& [room, kind] : by_room) {
     pods.insert(pods.end(), kind->pods.begin(), kind->pods.end());
   }
   return pods;
+}
+
+std::vector<PodPtr> PodSetRoom::HardestFirst(const NodePlacement* placement) const {
+  return ByRoom([&](const Kind& kind) {
+    return std::pair(RoomFor(kind, placement), RoomIfEmptyFor(kind, placement, kAny));
+  });
+}
+
+std::vector<PodPtr> PodSetRoom::HardestIfEmptyFirst(const NodePlacement* placement) const {
+  return ByRoom([&](const Kind& kind) {
+    return std::pair(RoomIfEmptyFor(kind, placement, kAny), RoomFor(kind, placement));
+  });
 }
 
 }  // namespace berth

@@ -32,14 +32,20 @@ class PodSetRoom {
   int64_t FewestIfEmpty(const NodePlacement* placement) const;
 
   bool of_one_kind() const { return kinds_.size() == 1; }
-  // The members of the kind that has the least room first.
+  // The members of the kind that has the least room first; of kinds with as much those that would
+  // have the least if there were no other pods.
   std::vector<std::shared_ptr<const PodInfo>> HardestFirst(const NodePlacement* placement) const;
+  // By what they would have if there were no other pods.
+  std::vector<std::shared_ptr<const PodInfo>> HardestIfEmptyFirst(
+      const NodePlacement* placement) const;
 
  private:
   struct Kind {
     std::vector<std::shared_ptr<const PodInfo>> pods;
     std::optional<PodNeed> need = std::nullopt;
   };
+  template <class RoomOf>
+  std::vector<std::shared_ptr<const PodInfo>> ByRoom(RoomOf room_of) const;
   int64_t RoomFor(const Kind& kind, const NodePlacement* placement) const;
   int64_t RoomIfEmptyFor(const Kind& kind, const NodePlacement* placement, int64_t enough) const;
 

@@ -70,6 +70,28 @@ TEST(ExplainGroups, ManyVictimsAreCounted) {
                         "default/v2, default/v3, default/v4 and 2 more)"));
 }
 
+// One member is enough; each has a plan of its own.
+TEST(ExplainGroups, AGangThatNeedsOnePodStartsByTheFirstPlan) {
+  std::string cluster =
+      "---\n{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup, metadata: {name: g, "
+      "namespace: default}, spec: {minMember: 1}}\n";
+  for (const int i : {0, 1}) {
+    absl::StrAppend(
+        &cluster, Node(absl::StrCat("n", i), 2),
+        Pod(absl::StrCat("v", i), "labels: {}", absl::StrCat("nodeName: n", i, ", priority: 0")),
+        Pod(absl::StrCat("m", i), "labels: {scheduling.x-k8s.io/pod-group: g}", "priority: 10"));
+  }
+  const std::string why =
+      "PodGroup default/g needs 1 pod, 0 can run: 0/2 nodes are available: 2 Insufficient cpu; it "
+      "would start if 1 pod were evicted (default/v0)";
+  const std::string text = RunOn("explain", cluster);
+  EXPECT_THAT(text, HasSubstr(absl::StrCat("default/m0: ", why, ", this pod on n0\n")));
+  EXPECT_THAT(text, HasSubstr(absl::StrCat("default/m1: ", why, ", this pod on n1\n")));
+  const std::string json = RunOn("explain -o json", cluster);
+  EXPECT_THAT(json, HasSubstr(R"("answer":"plan")"));
+  EXPECT_THAT(json, HasSubstr(R"("victims":["default/v1"])"));
+}
+
 // What each member would evict on its own is not done.
 TEST(ExplainGroups, NobodyMakesRoomForHalfAGang) {
   const std::string text = RunOn(
