@@ -167,6 +167,7 @@ void ClusterState::AssumeTerminating(UidRef victim, const std::string& message, 
   const std::shared_ptr<const PodInfo> pod = FindPod(victim);
   if (pod == nullptr || pod->deletion_time().has_value()) return;
   *terminating_.FindOrAdd(pod->identity()).first = {pod, message, now};
+  leaving_.FindOrAdd(pod->identity());
   Replace(AsLeaving(*pod, message, now));
 }
 
@@ -175,7 +176,20 @@ void ClusterState::ForgetTerminating(UidRef victim) {
   if (leaving == nullptr) return;
   const std::shared_ptr<const PodInfo> pod = std::move(leaving->seen);
   terminating_.Erase(victim);
+  leaving_.Erase(victim);
   Replace(pod);
+}
+
+std::vector<NodeRow> ClusterState::RowsWithLeavingPods() const {
+  std::vector<NodeRow> rows;
+  leaving_.ForEach([&](const Identity& pod, bool) {
+    const CachedPod* const cached = cache_.FindPod(pod);
+    const NodeRow row = cached == nullptr ? -1 : nodes().FindRow(cached->node_name);
+    if (row >= 0) rows.push_back(row);
+  });
+  absl::c_sort(rows);
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  return rows;
 }
 
 void ClusterState::TrackPod(const std::shared_ptr<const PodInfo>& pod) {
@@ -272,6 +286,7 @@ void ClusterState::ApplyPod(const Object& object, ClusterChange& result) {
       pod = AsLeaving(*pod, leaving->message, leaving->since);
     }
   }
+  if (pod->deletion_time().has_value()) leaving_.FindOrAdd(pod->identity());
   TrackPod(pod);
   result.change.old_pod = old;
   result.change.new_pod = pod;
@@ -347,6 +362,7 @@ void ClusterState::PodGone(const Identity& pod, ClusterChange& result) {
     pods_by_name_.Erase(pod);
   }
   terminating_.Erase(pod);
+  leaving_.Erase(pod);
   result.type = ClusterChange::Type::kPodGone;
   const CachedPod* cached = cache_.FindPod(pod);
   const bool placed_by_us = cached != nullptr && cached->assumed();

@@ -121,6 +121,8 @@ class ClusterState {
   void AssumeTerminating(UidRef pod, const std::string& message, absl::Time now);
   // The cluster refused.
   void ForgetTerminating(UidRef pod);
+  // The rows with pods that are being deleted or taken for such, ascending, and perhaps others.
+  std::vector<NodeRow> RowsWithLeavingPods() const;
 
   // Counts what others did to nodes: pods that they bound, nodes that changed or went.
   uint64_t outside_changes() const { return outside_changes_; }
@@ -192,6 +194,7 @@ class ClusterState {
     absl::Time since;
   };
   IdentityMap<Leaving, ByUid> terminating_;
+  IdentityMap<bool, ByUid> leaving_;  // these, and pods that the watch shows to be deleted
   const std::shared_ptr<GoneInPlan> gone_in_plan_ = std::make_shared<GoneInPlan>();
   const std::shared_ptr<BudgetTracker> budgets_ = std::make_shared<BudgetTracker>();
   SegmentedMap<Symbol, std::shared_ptr<const NodeInfo>> nodes_;  // without their pods

@@ -45,12 +45,12 @@ using PodSpan = absl::Span<const PodPtr>;
 
 // Pods that are being deleted, each less important than all members: a single pod that is nominated
 // evicts nobody else while it waits for such pods.
-std::vector<PodPtr> PodsThatLeave(const AttemptRequest& request, const NodeTable& nodes) {
+std::vector<PodPtr> PodsThatLeave(const AttemptRequest& request, const ClusterState& cluster) {
   int32_t lowest = request.pods.front()->priority();
   for (const PodPtr& pod : request.pods) lowest = std::min(lowest, pod->priority());
   std::vector<PodPtr> leaving;
-  for (NodeRow row = 0; row < nodes.size(); ++row) {
-    for (const PodPtr& pod : nodes.node(row).pods()) {
+  for (const NodeRow row : cluster.RowsWithLeavingPods()) {
+    for (const PodPtr& pod : cluster.nodes().node(row).pods()) {
       if (pod->deletion_time().has_value() && pod->priority() < lowest) leaving.push_back(pod);
     }
   }
@@ -190,7 +190,7 @@ void GroupPreemption::PlanInOrders(const AttemptRequest& request,
   if (pod_sets.empty() && OrderOfVictimsMayDecide(request)) {
     all_orders.insert(all_orders.end(), kMostElsewhere, DraftOrder::kElsewhereFirst);
   }
-  const std::vector<PodPtr> leaving = PodsThatLeave(request, cluster_.nodes());
+  const std::vector<PodPtr> leaving = PodsThatLeave(request, cluster_);
   std::vector<NodeRow> tried_first;
   std::vector<MemberOrder> tried_orders;
   bool any_tried = false;
