@@ -70,11 +70,11 @@ class QuotaTrial final : public VictimTrial {
   // The preemptors on nodes of each kind, if the first may run on one of them; none twice.
   std::vector<QuotaTaker> TakersByNode() const;
   Status WhyNobodyGives(const QuotaTaker& taker) const;
-  // `may_reclaim`: of each taker TakingRule::MayReclaim(), once it was asked for.
   // Nearer ones first, then who borrows most.
   using RankedQuota = std::tuple<int, int64_t, QuotaId>;
   void AddThoseClaimsPassTo(absl::Span<const QuotaTaker> takers,
                             std::vector<RankedQuota>& ranked) const;
+  // `may_reclaim`: of each taker TakingRule::MayReclaim(), once it was asked for.
   bool MayGive(absl::Span<const QuotaTaker> takers, QuotaId quota,
                std::vector<std::optional<bool>>& may_reclaim) const;
   int64_t Borrowed(absl::Span<const QuotaTaker> takers, QuotaId quota) const;

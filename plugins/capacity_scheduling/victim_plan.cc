@@ -22,7 +22,7 @@
 #include "plugins/capacity_scheduling/evicted_units.h"
 #include "plugins/capacity_scheduling/spent_budgets.h"
 #include "plugins/capacity_scheduling/surplus_by_node.h"
-#include "plugins/capacity_scheduling/victim_units.h"
+#include "plugins/capacity_scheduling/taken_places.h"
 
 namespace berth {
 namespace {
@@ -56,12 +56,6 @@ class Planner {
     });
   }
 
-  ~Planner() {
-    for (const VictimUnit& place : taken_) query_.trial.Spare(place);
-  }
-  Planner(const Planner&) = delete;
-  Planner& operator=(const Planner&) = delete;
-
   // Whether some unit had to wait for its turn since it violates a budget.
   bool passed_over() const { return passed_over_; }
   // No other pod has to go.
@@ -70,7 +64,8 @@ class Planner {
   Status Plan(PostFilterResult& result) {
     if (OnlyWaits(result)) return not_now_;
     if (!query_.places.empty()) {
-      TakePlaces();
+      taken_.Take(query_.places);
+      legal_.clear();
       if (OnlyWaits(result)) return not_now_;
     }
     Status last = Status::Success();
@@ -90,48 +85,6 @@ class Planner {
   // On whatever node.
   EvictedUnits NoneGone() { return {query_.handle, query_.trial, units_, spent_}; }
 
-  // --- Places of pods that are nominated ---
-
-  void TakePlaces() {
-    for (const VictimUnit& place : query_.places) {
-      query_.trial.Evict(place);
-      taken_.push_back(place);
-      for (const Symbol node : place.nodes) rows_of_places_.insert(nodes_.FindRow(node));
-    }
-    legal_.clear();
-  }
-
-  // Gives back those that are not needed, the most important first.
-  void SparePlaces(const NodeInfo& node, EvictedUnits& gone) {
-    for (size_t i = taken_.size(); i-- > 0;) {
-      VictimUnit place = std::move(taken_[i]);
-      taken_.erase(taken_.begin() + static_cast<std::ptrdiff_t>(i));
-      query_.trial.Spare(place);
-      const bool is_needless = LeavesGangWhole(place.group) && SumsHold(node, gone) &&
-                               query_.trial.HasRoom().ok() && Filter(node, gone).ok() &&
-                               (gone.all().empty() || gone.IsAllowedInSomeOrder());
-      if (is_needless) continue;
-      query_.trial.Evict(place);
-      taken_.insert(taken_.begin() + static_cast<std::ptrdiff_t>(i), std::move(place));
-    }
-  }
-
-  // Whether of the gang its minimum is there or nominated, or nobody is nominated.
-  bool LeavesGangWhole(const std::string& group) const {
-    const GroupMembers* const gang = query_.handle.groups().Find(group);
-    if (gang == nullptr) return true;
-    int nominated = 0;
-    for (const GroupMember& member : gang->members()) {
-      const bool is_nominated =
-          member.node_name.empty() && !query_.handle.nominator().NominatedNode(*member.pod).empty();
-      nominated += is_nominated ? 1 : 0;
-    }
-    for (const VictimUnit& place : taken_) {
-      if (place.group == group) nominated -= static_cast<int>(place.pods.size());
-    }
-    return nominated <= 0 || SurplusOf(query_.handle, group, nominated) >= 0;
-  }
-
   // --- Nodes ---
 
   // What rows lack, by sums where these say it.
@@ -147,7 +100,7 @@ class Planner {
     RowSums Of(NodeRow row) const {
       RowSums sums;
       // Where the pod itself is nominated, or takes another's place, sums count that.
-      const bool is_counted = row != own_row_ && !planner_.rows_of_places_.contains(row);
+      const bool is_counted = row != own_row_ && !planner_.taken_.AnyOn(row);
       const bool found = is_counted && (kept_ != nullptr ? kept_->FindSums(summer_, row, sums)
                                                          : summer_.FindSums(row, sums));
       if (found) return sums;
@@ -592,7 +545,10 @@ class Planner {
       }
       gone.Evict(unit);
     }
-    SparePlaces(original, gone);
+    taken_.GiveBackNeedless([&] {
+      return SumsHold(original, gone) && query_.trial.HasRoom().ok() &&
+             Filter(original, gone).ok() && (gone.all().empty() || gone.IsAllowedInSomeOrder());
+    });
     if (!gone.all().empty() || !taken_.empty()) return Status::Success();
     waits_ = true;
     result.nominated_node.reset();
@@ -676,9 +632,7 @@ class Planner {
     }
     candidate->pdb_violations =
         static_cast<int>(SplitByBudget(candidate->victims, query_.budgets).violating.size());
-    for (const VictimUnit& place : taken_) {
-      candidate->victims.insert(candidate->victims.end(), place.pods.begin(), place.pods.end());
-    }
+    taken_.AppendPods(candidate->victims);
     absl::c_stable_sort(candidate->victims,
                         [](const auto& a, const auto& b) { return MoreImportantPod(*a, *b); });
     result.nominated_node = candidate->node;
@@ -704,8 +658,7 @@ class Planner {
   absl::flat_hash_set<NodeRow> rows_too_late_;  // where somebody might not go after others
   std::vector<int> without_room_;  // sites for which the quotas had no room, by kind of node
   SpentBudgets spent_;             // by the units that are gone
-  std::vector<VictimUnit> taken_;  // places
-  absl::flat_hash_set<NodeRow> rows_of_places_;
+  TakenPlaces taken_{query_.handle, query_.trial};
   bool passed_over_ = false;
 };
 

@@ -11,6 +11,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "berth/api/meta_v1.pb.h"
 #include "berth/extensions/group.h"
 #include "plugins/coscheduling/group_api.h"
@@ -49,8 +50,11 @@ std::vector<std::string> ReadGangGroups(const FindText& annotation);
 
 // lifecycle_settings.cc: annotations scheduling.berth.dev/*.
 void ReadLifecycleSettings(const FindText& annotation, GangSettings& settings);
-// What the object that defines the group says; what it does not say, its pods may, the stricter of
-// them first. `members` may be null.
+// What the object that defines the group says, or null; what it does not say, its pods may, the
+// stricter of them first.
+void DefineLifecycle(const api::ObjectMeta* object, absl::Span<const PodInfo* const> pods,
+                     GroupDefinition& definition);
+// The same, of a pod of each kind of members, which may be null.
 void DefineLifecycle(const api::ObjectMeta& object, const GroupMembers* members,
                      GroupDefinition& definition);
 void AppendLifecycleWords(const FindText& annotation, std::string& text);

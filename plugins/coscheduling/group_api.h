@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A API: one API by which pods say that they belong together. A file each; group_apis.cc
+// One API by which pods say that they belong together. A file each; group_apis.cc
 // lists them. All of them end in the same GroupSpec.
 #ifndef BERTH_PLUGINS_COSCHEDULING_GROUP_API_H_
 #define BERTH_PLUGINS_COSCHEDULING_GROUP_API_H_

@@ -48,16 +48,14 @@ void ReadLifecycleSettings(const FindText& annotation, GangSettings& settings) {
   }
 }
 
-void DefineLifecycle(const api::ObjectMeta& object, const GroupMembers* members,
+void DefineLifecycle(const api::ObjectMeta* object, absl::Span<const PodInfo* const> pods,
                      GroupDefinition& definition) {
   GangSettings settings, of_pods;
-  ReadLifecycleSettings(AnnotationsOf(object), settings);
-  if (members != nullptr) {
-    for (const MemberKind& kind : members->kinds()) {
-      GangSettings of_kind;
-      ReadLifecycleSettings(AnnotationsOf(*kind.pod), of_kind);
-      of_pods.Add(of_kind);
-    }
+  if (object != nullptr) ReadLifecycleSettings(AnnotationsOf(*object), settings);
+  for (const PodInfo* const pod : pods) {
+    GangSettings of_pod;
+    ReadLifecycleSettings(AnnotationsOf(*pod), of_pod);
+    of_pods.Add(of_pod);
   }
   if (!settings.stale_after.has_value()) settings.stale_after = of_pods.stale_after;
   if (!settings.bind_failure_policy.has_value()) {
@@ -69,6 +67,15 @@ void DefineLifecycle(const api::ObjectMeta& object, const GroupMembers* members,
   for (const GangSettings* const from : {&settings, &of_pods}) {
     definition.notes.insert(definition.notes.end(), from->illegal.begin(), from->illegal.end());
   }
+}
+
+void DefineLifecycle(const api::ObjectMeta& object, const GroupMembers* members,
+                     GroupDefinition& definition) {
+  std::vector<const PodInfo*> pods;
+  if (members != nullptr) {
+    for (const MemberKind& kind : members->kinds()) pods.push_back(kind.pod.get());
+  }
+  DefineLifecycle(&object, pods, definition);
 }
 
 void AppendLifecycleWords(const FindText& annotation, std::string& text) {

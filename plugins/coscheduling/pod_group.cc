@@ -174,24 +174,22 @@ class PodGroupApi final : public GroupApi {
     GangSettings settings;
     bool is_koordinator = false;
     absl::Time oldest = absl::InfiniteFuture();
+    std::vector<const PodInfo*> pods;
     if (members != nullptr) {
       for (const MemberKind& kind : members->kinds()) {
         const std::optional<Gang> of = GangOf(*kind.pod);
         if (!of.has_value() || KeyOf(*kind.pod, *of) != gang) continue;
         is_koordinator |= of->is_koordinator;
+        pods.push_back(kind.pod.get());
         if (object != nullptr) continue;
         oldest = std::min(oldest, kind.pod->creation_time());
         settings.Add(ReadKoordinatorSettings(AnnotationsOf(*kind.pod)));
         settings.Add(ReadLabelPair(*kind.pod));
-        GangSettings of_lifecycle;
-        ReadLifecycleSettings(AnnotationsOf(*kind.pod), of_lifecycle);
-        settings.Add(of_lifecycle);
       }
     }
     if (object != nullptr) {
       if (object->metadata().annotations_size() > 0) {
         settings = ReadKoordinatorSettings(AnnotationsOf(object->metadata()));
-        ReadLifecycleSettings(AnnotationsOf(object->metadata()), settings);
         TopologySettings where = ReadTopologySettings(AnnotationsOf(object->metadata()));
         spec.topology = std::move(where.topology);
         settings.illegal.insert(settings.illegal.end(), where.illegal.begin(), where.illegal.end());
@@ -210,12 +208,11 @@ class PodGroupApi final : public GroupApi {
     spec.mode = settings.mode.value_or(GangMode::kStrict);
     spec.match_policy = settings.match_policy.value_or(
         is_koordinator ? MatchPolicy::kOnceSatisfied : MatchPolicy::kWaitingAndRunning);
-    definition.stale_after = settings.stale_after;
-    spec.bind_failure_policy = settings.bind_failure_policy.value_or(BindFailurePolicy::kRunInPart);
     spec.timeout = settings.waiting_time.value_or(absl::ZeroDuration());
     // One that is less than the minimum says nothing.
     definition.total_members = settings.total_members.value_or(0);
     definition.notes = std::move(settings.illegal);
+    DefineLifecycle(object == nullptr ? nullptr : &object->metadata(), pods, definition);
     return definition;
   }
 };

@@ -198,7 +198,7 @@ void CapabilityFinder::FindObservers() {
       plugins_.sync_observers.push_back({observer, Name(index), index});
     }
     if (const auto* rules = plugins_.As<const NominationRules>(index)) {
-      plugins_.nomination_rules.push_back(rules);
+      plugins_.nomination_rules.push_back({rules, Name(index), index});
     }
     if (plugins_.As<AnsweredOutside>(index) != nullptr) {
       plugins_.answered_outside.push_back(Name(index));

@@ -115,8 +115,11 @@ Status NominationFilter::RunFilterByNominationRules(const CycleState& state, con
 
 bool NominationFilter::CountsByRules(const PodInfo& nominated, const PodInfo& pod) const {
   if (nominated.uid() == pod.uid()) return false;
-  for (const NominationRules* const rules : plugins_.nomination_rules) {
-    if (const auto counts = rules->NominationCountsFor(nominated, pod)) return *counts;
+  for (const Hook<const NominationRules>& hook : plugins_.nomination_rules) {
+    std::optional<bool> counts;  // as if it said nothing, where it throws
+    plugins_.calls.GuardedVoid("NominationCountsFor", hook.name,
+                               [&] { counts = hook.plugin->NominationCountsFor(nominated, pod); });
+    if (counts.has_value()) return *counts;
   }
   return CountsFor(nominated, pod);
 }

@@ -172,7 +172,7 @@ struct ProfilePlugins {
   std::vector<Hook<const ExplainPlugin>> node_explainers;
   std::vector<Hook<const WaitingExplainer>> waiting_explainers;
   std::vector<Hook<UsageReporter>> usage_reporters;
-  std::vector<const NominationRules*> nomination_rules;
+  std::vector<Hook<const NominationRules>> nomination_rules;
   QueueOrder* queue_order = nullptr;  // the first that is one, or null
   std::vector<Hook<QuotaReporter>> quota_reporters;
 

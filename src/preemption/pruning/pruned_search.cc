@@ -84,9 +84,9 @@ PreemptorClass PrunedSearch::ClassOf(const PreemptionQuery& query,
                                      PreemptionHints::Victims victims) const {
   using Victims = PreemptionHints::Victims;
   ResourceNeedSource* const needs = handle_.resource_needs();
-  const bool needs_count = needs != nullptr && victims != Victims::kNone;
+  const bool needs_matter = needs != nullptr && victims != Victims::kNone;
   return {
-      .need = needs_count ? needs->FindNeededResources(query.state, query.pod) : std::nullopt,
+      .need = needs_matter ? needs->FindNeededResources(query.state, query.pod) : std::nullopt,
       .priority = query.pod.priority(),
       .by_priority = victims == Victims::kLowerPriority || victims == Victims::kAllLowerPriority,
       .fails_as_filters = victims == Victims::kAllLowerPriority,
