@@ -44,6 +44,7 @@ struct Script {
   std::function<NeededResources()> needed;
   std::function<std::vector<ClusterEventWithHint>()> events;
   std::function<Status()> group_ready;
+  std::function<std::optional<bool>(const PodInfo&, const PodInfo&)> nomination_counts;
   std::function<void()> assigned;
   absl::Duration permit_timeout;
 
@@ -194,6 +195,12 @@ struct FakeSign : virtual FakeBase, SignPlugin {
 struct FakeResourceFilter : virtual FakeBase, ResourceFilter {
   NeededResources ResourcesNeededBy(const CycleState&, const PodInfo&) const override {
     return script->needed();
+  }
+};
+struct FakeNominationRules : virtual FakeBase, NominationRules {
+  std::optional<bool> NominationCountsFor(const PodInfo& nominated,
+                                          const PodInfo& pod) const override {
+    return script->nomination_counts(nominated, pod);
   }
 };
 struct FakeEvents : virtual FakeBase, EnqueueExtensions {

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <random>
+#include <stdexcept>
 #include <tuple>
 
 #include "absl/algorithm/container.h"
@@ -64,6 +66,31 @@ class NominatedPodsTest : public RunnerTest {
   std::vector<std::string> seen_;
   std::function<Status(absl::string_view)> filter_ = [](auto) { return Status::Success(); };
 };
+
+// The first that knows decides; one that throws counts as if it said nothing.
+TEST_F(NominationFilterTest, RulesOfPluginsComeBeforePriorities) {
+  Add<FakeFilter, FakeNominationRules>("A").nomination_counts = [](auto&, auto&) {
+    if (true) throw std::runtime_error("boom");
+    return std::optional<bool>();
+  };
+  Add<FakeFilter, FakeNominationRules>("B").nomination_counts = [](const PodInfo& nominated,
+                                                                   auto&) -> std::optional<bool> {
+    if (nominated.name() == "anybody") return std::nullopt;
+    return nominated.name() == "counts";
+  };
+  const auto framework = Build("multiPoint: A B");
+  const NominationFilter& filter = framework->nomination_filter();
+  const auto pod = MakePod().Name("p").Priority(10).Obj();
+  const auto counts = [&](absl::string_view name, int priority) {
+    return filter.CountsByRules(*MakePod().Name(name).Priority(priority).Obj(), *pod);
+  };
+  EXPECT_TRUE(counts("counts", 1));
+  EXPECT_FALSE(counts("gives way", 99));
+  EXPECT_TRUE(counts("anybody", 10));
+  EXPECT_FALSE(counts("anybody", 9));
+  EXPECT_FALSE(filter.CountsByRules(*pod, *pod));
+  EXPECT_EQ(framework->plugins().fault_log.faults(), 4);
+}
 
 TEST_F(NominatedPodsTest, TwoPassesOnlyWherePodsWereAdded) {
   EXPECT_TRUE(Filter().ok());
