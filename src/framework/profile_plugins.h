@@ -101,6 +101,8 @@ struct ProfilePlugins {
   // NodeVerdicts::rejector() of rows that `plugin` rejects: its position in `filter`. kNotFiltered
   // if it is no Filter plugin.
   uint8_t FilterIndex(Symbol plugin) const;
+  // The verdict on `row` is what its filters returned, one by one.
+  void SetVerdict(NodeRow row, const Status& status, NodeVerdicts& verdicts) const;
 
   // Calls visit(point, hooks) for every extension point of `plugins`.
   template <class Plugins, class Visit>

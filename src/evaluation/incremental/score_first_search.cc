@@ -217,12 +217,7 @@ bool ScoreFirstSearch::Filter(const EvaluationRequest& request, NodeRow row) {
   const Status status = request.framework.nomination_filter().RunFilterWithNominatedPods(
       request.state, *request.pod, request.nodes.node(row));
   failed_ |= status.IsError();
-  if (status.ok()) {
-    verdicts_.Accept(row);
-  } else {
-    verdicts_.Reject(row, status.code(),
-                     request.framework.plugins().FilterIndex(status.plugin_symbol()));
-  }
+  request.framework.plugins().SetVerdict(row, status, verdicts_);
   return status.ok();
 }
 
