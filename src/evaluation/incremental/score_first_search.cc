@@ -31,9 +31,7 @@ constexpr int64_t kTaken = std::numeric_limits<int64_t>::min();
 bool SomeFilterReadsObjects(const EvaluationRequest& request, PluginMask node_plugins) {
   const PluginMask of_objects = request.framework.dependencies().object_filters() & ~node_plugins &
                                 ~request.state.skips().filter;
-  return absl::c_any_of(request.framework.plugins().filter, [&](const Hook<FilterPlugin>& hook) {
-    return (of_objects & MaskOf(hook)) != 0;
-  });
+  return request.framework.plugins().TakesPart(ExtensionPoint::kFilter, of_objects);
 }
 
 bool ScoreFirstSearch::Find(const EvaluationRequest& request, PluginMask node_plugins,
