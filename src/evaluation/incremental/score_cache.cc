@@ -47,19 +47,24 @@ Status ScoreCache::Refresh(const NodeTable& nodes, const Nominator& nominator,
   if (narrows_) return Status::Success();
   const bool other_inputs = objects != nullptr && !(objects->inputs == inputs_);
   if (other_inputs) inputs_ = objects->inputs;
-  if (!CollectChanged(nodes, nominator, evaluated_pod) || other_inputs) {
+  if (!CollectChanged(nodes, nominator, evaluated_pod)) {
     scratch_.is_changed.assign(nodes.size(), 0);
     return Rebuild(nodes, evaluated_pod);
   }
   const absl::Cleanup unmark = [this] {
     for (const NodeRow row : scratch_.changed) scratch_.is_changed[row] = 0;
   };
+  if (other_inputs) {
+    bool scored_anew = false;
+    Status status = AdoptInputs(nodes, evaluated_pod, scored_anew);
+    if (!status.ok() || scored_anew) return status;
+  }
   if (!scored_) return LookForFeasible(nodes, evaluated_pod);
   if (scratch_.changed.empty()) return Status::Success();
 
   Status status = RefilterChanged(evaluated_pod);
   if (!status.ok()) return status;
-  if (columns_.FindExtremes()) return Renormalize();
+  if (columns_.FindExtremes()) return Renormalized(columns_.Renormalize(nodes.size()));
   status = columns_.UpdateTotals(scratch_.changed);
   if (!status.ok()) return status;
   for (const NodeRow row : scratch_.changed) changes_.Add(row, nodes.size());
@@ -74,6 +79,39 @@ Status ScoreCache::LookForFeasible(const NodeTable& nodes, const PodInfo& evalua
     if (status.ok()) return Rebuild(nodes, evaluated_pod);
   }
   return Status::Success();
+}
+
+// Object filters have other inputs now: calls them again for rows that no other filter rejects.
+// Sets `scored_anew` if others are feasible then, and everything is up to date.
+Status ScoreCache::AdoptInputs(const NodeTable& nodes, const PodInfo& evaluated_pod,
+                               bool& scored_anew) {
+  const std::vector<NodeRow> before(feasible().begin(), feasible().end());
+  const auto& filters = framework_.plugins().filter;
+  std::vector<NodeRow> rows;
+  for (NodeRow row = 0; row < nodes.size(); ++row) {
+    const uint8_t filter = feasible_.uncounted_verdicts().rejector(row);
+    const bool by_object_filter =
+        filter < filters.size() && (object_filters_ & MaskOf(filters[filter])) != 0;
+    if (feasible_.contains(row) || by_object_filter) rows.push_back(row);
+  }
+  Status status = RunObjectFilters(nodes, evaluated_pod, rows);
+  if (!status.ok() || feasible() == absl::MakeConstSpan(before)) return status;
+  for (const NodeRow row : scratch_.changed) {
+    status = FilterAgain(row, evaluated_pod);
+    if (status.IsError()) return status;
+  }
+  scored_anew = true;
+  return ScoreAnew(nodes);
+}
+
+Status ScoreCache::RunObjectFilters(const NodeTable& nodes, const PodInfo& evaluated_pod,
+                                    absl::Span<const NodeRow> rows) {
+  Status status = RunOnly(object_filters_, *objects_, [&] {
+    return framework_.nomination_filter().RunFilterNodesWithNominatedPods(
+        *objects_, evaluated_pod, nodes, rows, feasible_.uncounted_verdicts());
+  });
+  feasible_.Recount();
+  return status;
 }
 
 // Fills scratch_.changed with the rows to be filtered again, each once. False if it is all of them,
@@ -128,18 +166,16 @@ Status ScoreCache::Rebuild(const NodeTable& nodes, const PodInfo& evaluated_pod)
   if (!status.ok()) return status;
   feasible_.Recount();
   if (objects_ != nullptr) {
-    status = RunOnly(object_filters_, *objects_, [&] {
-      return framework_.nomination_filter().RunFilterNodesWithNominatedPods(
-          *objects_, evaluated_pod, nodes, feasible(), feasible_.uncounted_verdicts());
-    });
+    status = RunObjectFilters(nodes, evaluated_pod, feasible());
     if (!status.ok()) return status;
-    feasible_.Recount();
   }
+  return ScoreAnew(nodes);
+}
+
+// All feasible rows.
+Status ScoreCache::ScoreAnew(const NodeTable& nodes) {
   scored_ = feasible_.count() > 0;
-  if (!scored_) return Status::Success();
-  status = columns_.Score(nodes);
-  if (status.ok()) changes_.Restart();
-  return status;
+  return scored_ ? Renormalized(columns_.Score(nodes)) : Status::Success();
 }
 
 // Filters scratch_.changed again and gives its feasible rows their raw scores.
@@ -173,8 +209,8 @@ Status ScoreCache::FilterAgain(NodeRow row, const PodInfo& evaluated_pod) {
   return status;
 }
 
-Status ScoreCache::Renormalize() {
-  Status status = columns_.Renormalize(nodes_->size());
+// All totals may be others than before.
+Status ScoreCache::Renormalized(Status status) {
   if (status.ok()) changes_.Restart();
   return status;
 }

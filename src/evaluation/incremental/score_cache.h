@@ -104,13 +104,17 @@ class ScoreCache {
  private:
   Status Prepare(const NodeTable& nodes);
   Status Rebuild(const NodeTable& nodes, const PodInfo& evaluated_pod);
+  Status ScoreAnew(const NodeTable& nodes);
   Status LookForFeasible(const NodeTable& nodes, const PodInfo& evaluated_pod);
+  Status AdoptInputs(const NodeTable& nodes, const PodInfo& evaluated_pod, bool& scored_anew);
+  Status RunObjectFilters(const NodeTable& nodes, const PodInfo& evaluated_pod,
+                          absl::Span<const NodeRow> rows);
   bool CollectChanged(const NodeTable& nodes, const Nominator& nominator,
                       const PodInfo& evaluated_pod);
   void MarkChanged(NodeRow row);
   Status RefilterChanged(const PodInfo& evaluated_pod);
   Status FilterAgain(NodeRow row, const PodInfo& evaluated_pod);
-  Status Renormalize();
+  Status Renormalized(Status status);
 
   const Framework& framework_;
   const std::shared_ptr<const PodInfo> pod_;
