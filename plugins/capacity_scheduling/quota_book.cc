@@ -304,6 +304,7 @@ QuotaBook::Sums QuotaBook::Promised() const {
     for (const auto& [line, amount] : amounts) sums[{quota, line}] += amount;
   };
   ForEachPromise([&](const QuotaPromise& promise) {
+    if (without_.contains(&promise)) return;
     add(promise.charge.quota, promise.charge.amounts);
     for (const ClaimCharge& charge : promise.charge.claims) {
       const ClaimUser* const first =
