@@ -92,7 +92,8 @@ class ClusterDevices {
   using Allocation = std::shared_ptr<const api::AllocationResult>;
   // What the claim is about to get; null if it is not known to.
   Allocation InFlight(absl::string_view claim_uid) const;
-  bool any_in_flight() const { return !in_flight_.empty(); }
+  // Whether special claims are about to be made, or to be seen by the watch.
+  bool ExpectsSpecialClaims() const { return !expected_.empty(); }
   // The pod, which is assumed on its node, takes the devices for the claim, or joins those that
   // take them already. They stay promised as long as any of these pods has neither given up nor
   // been seen to have written, even if the claim has been allocated meanwhile, and has lost that
