@@ -338,7 +338,7 @@ void NominatedDevices::Update(const Tools& tools) {
   if (profiles_.empty()) return;
   const uint64_t nominations = tools.handle.nominator().version();
   if (nominations == nominations_ && plans_.empty()) return;
-  tools.devices.Update(tools.handle.objects());
+  tools.devices.Update(tools.handle.objects(), tools.handle.clock());
   const uint64_t claims = tools.handle.objects().version(Kind::kResourceClaim);
   const bool is_same = nominations == nominations_ && tools.devices.version() == devices_;
   if (is_same && (claims == claims_ || !frees_claims_)) return;
