@@ -145,6 +145,7 @@ void QuotaBook::ReadDevices() {
   std::vector<const Object*> slices;
   if (sees_devices()) slices = handle_.objects().List(Kind::kResourceSlice);
   devices_.Read(slices, tree_.lines());
+  if (sees_devices()) shapes_.clear();  // by attribute they may ask for other devices now
 }
 
 void QuotaBook::FollowNodes() {
