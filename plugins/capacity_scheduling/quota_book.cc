@@ -145,6 +145,7 @@ void QuotaBook::ReadDevices() {
   std::vector<const Object*> slices;
   if (sees_devices()) slices = handle_.objects().List(Kind::kResourceSlice);
   devices_.Read(slices, tree_.lines());
+  if (sees_devices()) shapes_.clear();  // by attribute they may ask for other devices now
 }
 
 void QuotaBook::FollowNodes() {
@@ -304,6 +305,7 @@ QuotaBook::Sums QuotaBook::Promised() const {
     for (const auto& [line, amount] : amounts) sums[{quota, line}] += amount;
   };
   ForEachPromise([&](const QuotaPromise& promise) {
+    if (without_.contains(&promise)) return;
     add(promise.charge.quota, promise.charge.amounts);
     for (const ClaimCharge& charge : promise.charge.claims) {
       const ClaimUser* const first =

@@ -211,6 +211,8 @@ class QuotaBook {
 
   // Whether the pod is nominated, and so charged.
   bool IsPromised(UidRef pod) const { return promised_.Contains(pod); }
+  // Whether pods of the quota itself are.
+  bool AnyPromisedOf(QuotaId quota) const { return promised_of_[quota] > 0; }
   // Whether pods of other quotas are.
   bool AnyPromisedBeside(QuotaId quota) const {
     return promised_.size() > static_cast<size_t>(promised_of_[quota]);

@@ -62,8 +62,8 @@ Status TreeAdmission::PreFilter(CycleState& state, const PodInfo& pod, const Nod
   const LineAmounts possible = tree.PossibleOf(request, nullptr);
   const LineAmounts avoidable = tree.PossibleOf(book_.OpenClaimsOf(pod), nullptr);
   const auto find_shortage = [&] { return tree.FindShortage(*quota, charge, possible, avoidable); };
-  std::list<QuotaBook::WithoutNomination> without_later;
-  if (find_shortage().has_value()) LeaveOutLater(pod, without_later);
+  std::list<QuotaBook::WithoutNomination> without_others;
+  if (find_shortage().has_value()) LeaveOutNominated(pod, *quota, without_others);
   if (const auto shortage = find_shortage()) {
     // Who borrows changes often: conditions of pods do not follow that.
     return Status::Unschedulable(state.for_explanation()
@@ -81,14 +81,19 @@ Status TreeAdmission::PreFilter(CycleState& state, const PodInfo& pod, const Nod
   return narrowed;
 }
 
-// Pods of other quotas that were nominated later than the pod: their plans left it its room.
-void TreeAdmission::LeaveOutLater(const PodInfo& pod,
-                                  std::list<QuotaBook::WithoutNomination>& without) {
+// Less important pods of its own quota, as nominations do not count for more important pods on
+// nodes; and pods of other quotas that were nominated later than the pod: their plans left it its
+// room.
+void TreeAdmission::LeaveOutNominated(const PodInfo& pod, QuotaId quota,
+                                      std::list<QuotaBook::WithoutNomination>& without) {
   const QuotaPromise* const own = book_.FindPromise(*pod.identity());
-  if (own == nullptr || !book_.AnyPromisedBeside(own->charge.quota)) return;
+  const bool any_later = own != nullptr && book_.AnyPromisedBeside(quota);
+  if (!any_later && !book_.AnyPromisedOf(quota)) return;
   book_.ForEachPromise([&](const QuotaPromise& promise) {
-    if (promise.charge.quota == own->charge.quota || promise.order < own->order) return;
-    without.emplace_back(book_, *promise.pod);
+    const bool counts = promise.charge.quota == quota
+                            ? promise.charge.key.priority >= pod.priority()
+                            : own == nullptr || promise.order < own->order;
+    if (!counts) without.emplace_back(book_, *promise.pod);
   });
 }
 

@@ -105,7 +105,8 @@ class TreeAdmission final : public NominationRules {
   Status Plan(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
               QuotaTrial& trial, PostFilterResult& result);
   bool AnyLeavesFrom(absl::string_view node_name) const;
-  void LeaveOutLater(const PodInfo& pod, std::list<QuotaBook::WithoutNomination>& without);
+  void LeaveOutNominated(const PodInfo& pod, QuotaId quota,
+                         std::list<QuotaBook::WithoutNomination>& without);
   Status PlanTaking(absl::Span<const VictimUnit> places, CycleState& state, const PodInfo& pod,
                     const NodeStatuses& statuses, QuotaTrial& trial, PostFilterResult& result);
 

@@ -36,12 +36,15 @@ bool HasNamedClaims(const PodInfo& pod, const ObjectStore& objects) {
   return true;
 }
 
-// Whether the claim has devices, and a user that it had not before.
-bool HasNewUser(const api::ResourceClaim* before, const api::ResourceClaim& now) {
+// Whether the claim has devices, and a user that it had not before, or one less.
+bool HasOtherUsers(const api::ResourceClaim* before, const api::ResourceClaim& now) {
   if (!now.status().has_allocation()) return false;
-  return absl::c_any_of(now.status().reserved_for(), [&](const auto& user) {
-    return before == nullptr || !IsReservedFor(*before, user.uid());
-  });
+  const auto has_more = [](const api::ResourceClaim& one, const api::ResourceClaim* other) {
+    return absl::c_any_of(one.status().reserved_for(), [&](const auto& user) {
+      return other == nullptr || !IsReservedFor(*other, user.uid());
+    });
+  };
+  return has_more(now, before) || (before != nullptr && has_more(*before, &now));
 }
 
 // isSchedulableAfterClaimChange. What of a pod's own claims is missing yet is left to the pod's
@@ -67,7 +70,7 @@ QueueingHint AfterClaimChange(const PodInfo& pod, const ObjectChange& change,
       now.status().has_allocation() &&
       (nominated.LeftSome(change.new_object->uid()) || nominated.LeftSome(SpecialClaimOwner(now)));
   if (left_some && HasNamedClaims(pod, objects)) return QueueingHint::kQueue;
-  if (refused != nullptr && HasNewUser(before, now) && refused->Has(pod)) {
+  if (refused != nullptr && HasOtherUsers(before, now) && refused->Has(pod)) {
     return QueueingHint::kQueue;
   }
   if (!MayUse(pod, *change.new_object)) return QueueingHint::kSkip;

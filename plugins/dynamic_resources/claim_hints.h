@@ -18,8 +18,8 @@ namespace berth {
 // With DRAExtendedResource also the end of a claim: it is the pod's own special one, which was in
 // its way, or devices are free that no edit took from it.
 // Also when a claim gets other devices than were planned for its nominated pod: those are free; and
-// for those that were `refused` amid writes (if not null) when a claim has a user that it had not:
-// that one can be evicted.
+// for those that were `refused` amid writes (if not null) when a claim has a user that it had not,
+// or one less: who is a user now can be evicted.
 std::vector<ClusterEventWithHint> ClaimEvents(
     const ObjectStore& objects, const DeviceFeatures& features,
     std::shared_ptr<const NominatedDevices> nominated,

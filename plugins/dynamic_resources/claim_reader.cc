@@ -29,7 +29,7 @@ Status ClaimReader::Read(const PodInfo& pod, ClaimsOfPod& of_pod) const {
   if (!HasResourceClaims(pod) && resources.empty()) return Status::Skip();
   const absl::Status found = FindPodClaims(pod, handle_.objects(), of_pod.claims);
   if (!found.ok()) return Status::UnschedulableAndUnresolvable(std::string(found.message()));
-  devices_.Update(handle_.objects());
+  devices_.Update(handle_.objects(), handle_.clock());
   if (!resources.empty()) AddSpecialClaim(pod, std::move(resources), of_pod);
   if (of_pod.claims.empty()) return Status::Skip();
   PodSignature asked;
@@ -141,7 +141,7 @@ void ClaimReader::AddSpecialClaim(const PodInfo& pod, std::vector<ExtendedResour
 void ClaimReader::Sign(const PodInfo& pod, const std::vector<PodClaim>& claims,
                        PodSignature& signature) const {
   if (classes_ != nullptr) {
-    devices_.Update(handle_.objects());
+    devices_.Update(handle_.objects(), handle_.clock());
     SignExtendedResources(pod, signature);
     signature.Add(int64_t{devices_.SpecialClaimOf(pod.uid(), handle_.objects()) != nullptr});
   }

@@ -15,6 +15,10 @@ namespace {
 
 constexpr size_t kMostChanges = size_t{1} << 16;
 
+// So long the watch may show a claim after others that were written later. One that it has not
+// shown by then was gone before it could.
+constexpr absl::Duration kLongestDelay = absl::Minutes(1);
+
 // Whether the watch has come as far as the write. Versions are numbers that grow: of Kubernetes
 // from 1.35 on officially.
 bool IsSeen(const ClaimWrite& write, const Object& now) {
@@ -61,8 +65,9 @@ std::vector<DeviceUse> ClusterDevices::UsesOf(const api::AllocationResult& alloc
   return uses;
 }
 
-void ClusterDevices::Update(const ObjectStore& objects) {
+void ClusterDevices::Update(const ObjectStore& objects, const Clock& clock) {
   TakeNotes();
+  if (!expected_.empty()) now_ = clock.Now();
   if (inventory_.features().device_taint_rules) UpdateTaintRules(objects);
   UpdateSlices(objects);
   UpdateClaims(objects);
@@ -218,7 +223,8 @@ void ClusterDevices::DropSeen(const Object* now, absl::string_view claim_uid) {
           uint64_t version = 0;
           return absl::SimpleAtoi(write.version, &version) && version < latest_claim_;
         });
-    if (!is_there && !is_passed) return;
+    if (is_passed && !flight.passed_at.has_value()) flight.passed_at = now_;
+    if (!is_there && (!is_passed || now_ < *flight.passed_at + kLongestDelay)) return;
     flight.is_expected = false;
     expected_.erase(claim_uid);
   }

@@ -16,8 +16,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "berth/api/kinds.h"
+#include "berth/clock.h"
 #include "berth/devices/device_id.h"
 #include "berth/devices/device_inventory.h"
 #include "berth/handle/object_store.h"
@@ -47,7 +49,7 @@ class ClusterDevices {
     if (!std::exchange(has_features_, true)) inventory_.SetFeatures(features);
   }
   // As the cluster has it now. Before each cycle that asks.
-  void Update(const ObjectStore& objects);
+  void Update(const ObjectStore& objects, const Clock& clock);
 
   DeviceInventory& inventory() { return inventory_; }
   const DeviceInventory& inventory() const { return inventory_; }
@@ -92,7 +94,8 @@ class ClusterDevices {
   using Allocation = std::shared_ptr<const api::AllocationResult>;
   // What the claim is about to get; null if it is not known to.
   Allocation InFlight(absl::string_view claim_uid) const;
-  bool any_in_flight() const { return !in_flight_.empty(); }
+  // Whether special claims are about to be made, or to be seen by the watch.
+  bool ExpectsSpecialClaims() const { return !expected_.empty(); }
   // The pod, which is assumed on its node, takes the devices for the claim, or joins those that
   // take them already. They stay promised as long as any of these pods has neither given up nor
   // been seen to have written, even if the claim has been allocated meanwhile, and has lost that
@@ -129,7 +132,8 @@ class ClusterDevices {
     std::string claim_key;
     Allocation allocation;
     UsedDevices devices;
-    bool is_expected = false;  // a special claim that the watch has not shown yet
+    bool is_expected = false;             // a special claim that the watch has not shown yet
+    std::optional<absl::Time> passed_at;  // and when it was seen to show later writes
   };
   struct Note {
     std::string pod_uid, claim_uid;
@@ -170,6 +174,7 @@ class ClusterDevices {
   Flights in_flight_;
   absl::flat_hash_set<std::string> expected_;  // uids of flights with is_expected
   uint64_t latest_claim_ = 0;                  // the highest version that the watch has shown
+  absl::Time now_;                             // of the last Update() amid flights with is_expected
   absl::flat_hash_map<std::string, std::set<std::string>> special_claims_;  // keys by pod uid
   absl::flat_hash_map<std::string, std::string> special_owners_;            // the other way
   Holders promised_;

@@ -31,17 +31,13 @@ DevicePreemption::DevicePreemption(Handle& handle, const ClusterDevices& devices
 // Members of a gang are also filtered in its plan, which is part of the attempt.
 void DevicePreemption::Begin(const CycleState& state, const PodInfo& pod) {
   if (!is_enabled_ || state.for_explanation() || gone_in_plan_->number != 0) return;
-  if (devices_.any_in_flight()) {
-    preemptors_awaiting_writes_->Forget(pod);
-  } else {
-    preemptors_awaiting_writes_->ForgetAll();
-  }
+  preemptors_awaiting_writes_->Forget(pod);
 }
 
 void DevicePreemption::Release(const CycleState& state, const PodInfo& preemptor,
                                const PodInfo& pod, ClaimsState& data) const {
-  const bool is_written = UpdateReleased(data, pod, devices_, handle_);
-  if (!is_written && !state.for_explanation()) preemptors_awaiting_writes_->Note(preemptor);
+  const bool gives_all_back = UpdateReleased(data, pod, devices_, handle_);
+  if (!gives_all_back && !state.for_explanation()) preemptors_awaiting_writes_->Note(preemptor);
 }
 
 void DevicePreemption::RemoveGoneInPlan(const CycleState& state, const PodInfo& preemptor,

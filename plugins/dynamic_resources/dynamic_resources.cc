@@ -83,7 +83,7 @@ DynamicResources::DynamicResources(Handle& handle, const DynamicResourcesArgs& a
                                             devices->Consumed(device).has_value();
                                    });
       },
-      [devices = devices_, &handle] { devices->Update(handle.objects()); });
+      [devices = devices_, &handle] { devices->Update(handle.objects(), handle.clock()); });
 }
 
 std::string DynamicResources::GroupOf(const PodInfo& pod) const {

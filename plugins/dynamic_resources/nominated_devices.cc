@@ -289,16 +289,20 @@ const Object* NominatedDevices::FindClaim(const Tools& tools, const std::string&
 
 bool NominatedDevices::Stands(Plan& plan, const Tools& tools) {
   const ClusterDevices& devices = tools.devices;
-  // Others may have joined them.
+  // Others may have joined them. One that has lost its devices may be allocated anew.
+  std::vector<FreedClaim> left;
   for (const FreedClaim& claim : plan.freed) {
     if (devices.InFlight(claim.uid) != nullptr) return false;
     const Object* const now = FindClaim(tools, claim.key);
     if (now == nullptr || now->uid() != claim.uid) continue;
-    const auto& users = now->As<api::ResourceClaim>().status().reserved_for();
-    const bool has_others =
-        absl::c_any_of(users, [&](const auto& user) { return !claim.users.contains(user.uid()); });
+    const api::ResourceClaimStatus& status = now->As<api::ResourceClaim>().status();
+    if (!status.has_allocation()) continue;
+    const bool has_others = absl::c_any_of(
+        status.reserved_for(), [&](const auto& user) { return !claim.users.contains(user.uid()); });
     if (has_others) return false;
+    left.push_back(claim);
   }
+  plan.freed = std::move(left);
   const uint64_t version = devices.NodeVersion(plan.node);
   if (plan.version == version) return true;
   if (!plan.is_found) return false;
@@ -334,7 +338,7 @@ void NominatedDevices::Update(const Tools& tools) {
   if (profiles_.empty()) return;
   const uint64_t nominations = tools.handle.nominator().version();
   if (nominations == nominations_ && plans_.empty()) return;
-  tools.devices.Update(tools.handle.objects());
+  tools.devices.Update(tools.handle.objects(), tools.handle.clock());
   const uint64_t claims = tools.handle.objects().version(Kind::kResourceClaim);
   const bool is_same = nominations == nominations_ && tools.devices.version() == devices_;
   if (is_same && (claims == claims_ || !frees_claims_)) return;

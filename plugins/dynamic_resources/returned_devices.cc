@@ -65,18 +65,21 @@ bool UpdateReleased(ClaimsState& data, const PodInfo& changed, const ClusterDevi
                     const Handle& handle) {
   std::vector<PodClaim> claims;
   if (!FindPodClaims(changed, handle.objects(), claims).ok()) return true;
+  bool gives_all_back = true;
   if (const Object* const special = devices.SpecialClaimOf(changed.uid(), handle.objects())) {
     claims.push_back({kSpecialClaimName, *special});
+  } else {
+    gives_all_back = !devices.ExpectsSpecialClaims() || !RequestsDeviceResources(changed);
   }
-  bool all_written = true;
   for (const PodClaim& used : claims) {
     const api::ResourceClaimStatus& status = used.claim().status();
-    all_written &= status.has_allocation() && IsReservedFor(used.claim(), changed.uid());
+    gives_all_back &= status.has_allocation() && IsReservedFor(used.claim(), changed.uid());
     if (!status.has_allocation()) continue;
     const bool is_own = IsAmong(data.pod->claims, used.object.uid());
     const bool all_gone = absl::c_all_of(status.reserved_for(), [&](const auto& user) {
       return data.gone_pods.contains(user.uid());
     });
+    gives_all_back &= all_gone;
     for (DeviceUse& device : devices.UsesOf(status.allocation())) {
       if (all_gone && !is_own) {
         data.released.insert(std::move(device));
@@ -85,7 +88,7 @@ bool UpdateReleased(ClaimsState& data, const PodInfo& changed, const ClusterDevi
       }
     }
   }
-  return all_written;
+  return gives_all_back;
 }
 
 std::vector<ReturnedClaim> ClaimsOnTheirWayBack(

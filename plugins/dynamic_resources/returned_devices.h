@@ -23,8 +23,8 @@ namespace berth {
 
 // In a dry run: brings data.released up to date with the claims of `changed`, of which
 // data.gone_pods says by now whether it is gone. The pod's own claims are not released. Returns
-// whether the cluster says of each claim of `changed` that it has devices for it: until that is
-// written, none are released.
+// whether the cluster says of each claim of `changed` that it has devices for it, and for no pod
+// that is still there: until that is written, none are released.
 bool UpdateReleased(ClaimsState& data, const PodInfo& changed, const ClusterDevices& devices,
                     const Handle& handle);
 
