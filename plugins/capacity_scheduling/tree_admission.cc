@@ -98,8 +98,9 @@ std::optional<bool> TreeAdmission::NominationCountsFor(const PodInfo& nominated,
   const QuotaPromise* const promise = book_.FindPromise(*nominated.identity());
   if (promise == nullptr) return std::nullopt;
   const std::optional<QuotaId> quota = book_.QuotaOf(pod);
-  if (!quota.has_value() || *quota == promise->charge.quota) return std::nullopt;
+  if (!quota.has_value()) return std::nullopt;
   if (trial_ != nullptr && trial_->IsGone(nominated)) return false;
+  if (*quota == promise->charge.quota) return std::nullopt;
   const QuotaPromise* const own = book_.FindPromise(*pod.identity());
   return own == nullptr || promise->order < own->order;
 }
