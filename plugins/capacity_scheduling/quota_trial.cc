@@ -454,8 +454,8 @@ std::vector<const QuotaPromise*> QuotaTrial::PromisesThatMayGive() const {
   book_.ForEachPromise([&](const QuotaPromise& promise) {
     const QuotaId quota = promise.charge.quota;
     if (quota == taker_.quota) {
-      if (MayTakePlacesOfOwn(promise.charge.key.priority) &&
-          promise.pod->uid() != first_.uid() && !of_own_group(*promise.pod)) {
+      if (MayTakePlacesOfOwn(promise.charge.key.priority) && promise.pod->uid() != first_.uid() &&
+          !of_own_group(*promise.pod)) {
         promises.push_back(&promise);
       }
       return;

@@ -33,9 +33,8 @@ void FailureHandler::UpdateNomination(PodFailure& failure) {
 void FailureHandler::RequeuePodsBlockedByNomination(const std::shared_ptr<const PodInfo>& pod,
                                                     absl::string_view node_name) {
   const bool is_told = !pod->nominated_node_name().empty();
-  const int32_t highest_priority = cluster_.HasNominationRules(*pod)
-                                       ? std::numeric_limits<int32_t>::max()
-                                       : pod->priority();
+  const int32_t highest_priority =
+      cluster_.HasNominationRules(*pod) ? std::numeric_limits<int32_t>::max() : pod->priority();
   queue_.MoveAllOnEvent({EventResource::AssignedPod(), action::kDelete, "AssignedPodDelete"},
                         {.old_pod = is_told ? pod : AsAssigned(*pod, node_name)},
                         {.highest_priority = highest_priority,

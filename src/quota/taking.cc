@@ -247,8 +247,7 @@ bool TakingRule::MayGive(const QuotaTaker& taker, QuotaId holder) const {
   const auto by = [&](Bound bound) {
     const bool may_take = bound == Bound::kShare ? EndsBeyondShare(taker, branches)
                                                  : StaysWithin(taker, branches, bound, nullptr);
-    return may_take &&
-           absl::c_any_of(taker.request, [&](const auto& asked) {
+    return may_take && absl::c_any_of(taker.request, [&](const auto& asked) {
              return asked.second > 0 && tree_.Concerns(holder, asked.first) &&
                     IsAboveOn(asked.first, holder, branches, bound, nullptr);
            });
@@ -287,9 +286,8 @@ TakingVerdict TakingRule::MayTake(const QuotaTaker& taker, const QuotaHolder& ho
   }
   TakingVerdict why;
   const auto by = [&](Bound bound) {
-    const bool may_take =
-        StaysWithin(taker, branches, bound, &why) ||
-        (bound == Bound::kShare && EvensOut(taker, holder, branches));
+    const bool may_take = StaysWithin(taker, branches, bound, &why) ||
+                          (bound == Bound::kShare && EvensOut(taker, holder, branches));
     return may_take && IsAbove(taker, holder, branches, bound, why);
   };
   const bool may_take =

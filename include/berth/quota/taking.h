@@ -100,9 +100,8 @@ class TakingRule {
                 const QuotaTree::Branches& branches) const;
   __int128 UsedWith(const QuotaTaker& taker, const QuotaTree::Branches& branches, int line,
                     int64_t amount, const Side& side) const {
-    return branches.a == branches.ancestor
-               ? side.used + amount
-               : tree_.HeldWith(branches.a, line, taker.quota, amount);
+    return branches.a == branches.ancestor ? side.used + amount
+                                           : tree_.HeldWith(branches.a, line, taker.quota, amount);
   }
   bool IsAbove(const QuotaTaker& taker, const QuotaHolder& holder,
                const QuotaTree::Branches& branches, Bound bound, TakingVerdict& why) const;
