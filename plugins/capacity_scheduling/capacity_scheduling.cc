@@ -59,6 +59,16 @@ bool ClusterQuotaChanged(const ObjectChange& change) {
       change.new_object->As<api::ClusterQuota>().spec());
 }
 
+// Whether the pod may run on the node as far as that says of itself, without what it has room for.
+bool IsOpenTo(const PodInfo& pod, const NodeInfo& node) {
+  static const Taint cordon = {Symbol::Intern("node.kubernetes.io/unschedulable"), Symbol(),
+                               TaintEffect::kNoSchedule};
+  const absl::Span<const Toleration> tolerations = pod.tolerations();
+  return (!node.unschedulable() || Tolerates(tolerations, cordon)) &&
+         FindUntoleratedTaint(node.taints(), tolerations, PreventsScheduling) == nullptr &&
+         pod.required_node_affinity().Matches(node.labels(), node.name());
+}
+
 // Whether the claim has devices, and had none or was not there.
 bool HasDevicesNow(const ObjectChange& change) {
   const auto has_devices = [](const Object* claim) {
@@ -304,6 +314,12 @@ std::vector<ClusterEventWithHint> CapacityScheduling::EventsToRegister() const {
           {{EventResource::Node(), action::kAdd | action::kUpdateNodeAllocatable},
            [this](const PodInfo&, const ObjectChange&) -> absl::StatusOr<QueueingHint> {
              return QueueIf(book_.has_tree());
+           }},
+          // Others may have been spared because the pod could not run where they do.
+          {{EventResource::Node(), action::kUpdateNodeTaint | action::kUpdateNodeLabel},
+           [this](const PodInfo& pod, const ObjectChange& change) -> absl::StatusOr<QueueingHint> {
+             return QueueIf(book_.has_tree() && IsOpenTo(pod, *change.new_node) &&
+                            (change.old_node == nullptr || !IsOpenTo(pod, *change.old_node)));
            }},
           // A claim that has devices is charged for these, no more for all that they might be; and
           // who shares one that others use by now is charged nothing for it.

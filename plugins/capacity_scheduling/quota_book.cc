@@ -123,7 +123,7 @@ void QuotaBook::Rebuild(std::vector<QuotaSpec> specs) {
   taken_off_.clear();
   last_ = nullptr;
   promised_ = {};
-  promised_of_.assign(tree_.size(), 0);
+  promised_of_.assign(tree_.size(), {});
   promised_amounts_.clear();
   promised_on_.clear();
   wanted_ = {};
@@ -220,7 +220,9 @@ void QuotaBook::FollowNominations() {
     if (here == promised_on_.end()) continue;
     for (const IdentityPtr& pod : here->second) {
       const QuotaPromise& promise = *promised_.Find(*pod);
-      --promised_of_[promise.charge.quota];
+      std::map<int32_t, int>& of_quota = promised_of_[promise.charge.quota];
+      const auto of_priority = of_quota.find(promise.charge.key.priority);
+      if (--of_priority->second == 0) of_quota.erase(of_priority);
       MovePromise(promise, -1);
       promised_.Erase(*pod);
     }
@@ -235,7 +237,7 @@ void QuotaBook::FollowNominations() {
 void QuotaBook::FollowAllNominations() {
   ForEachPromise([this](const QuotaPromise& promise) { MovePromise(promise, -1); });
   promised_ = {};
-  promised_of_.assign(tree_.size(), 0);
+  promised_of_.assign(tree_.size(), {});
   promised_on_.clear();
   const Nominator& nominator = handle_.nominator();
   std::vector<Symbol> nodes;
@@ -270,7 +272,7 @@ void QuotaBook::Promise(const std::shared_ptr<const PodInfo>& nominated, Symbol 
                      .key = {.priority = pod.priority()},
                      .preemptible = IsPreemptible(pod)};
   promise->order = handle_.nominator().OrderOf(pod);
-  ++promised_of_[*quota];
+  ++promised_of_[*quota][pod.priority()];
   promised_on_[node_name].push_back(pod.identity());
   MovePromise(*promise, 1);
 }

@@ -211,11 +211,17 @@ class QuotaBook {
 
   // Whether the pod is nominated, and so charged.
   bool IsPromised(UidRef pod) const { return promised_.Contains(pod); }
-  // Whether pods of the quota itself are.
-  bool AnyPromisedOf(QuotaId quota) const { return promised_of_[quota] > 0; }
   // Whether pods of other quotas are.
   bool AnyPromisedBeside(QuotaId quota) const {
-    return promised_.size() > static_cast<size_t>(promised_of_[quota]);
+    return promised_.size() > static_cast<size_t>(absl::c_accumulate(
+                                  promised_of_[quota], 0, [](int sum, const auto& of_priority) {
+                                    return sum + of_priority.second;
+                                  }));
+  }
+  // The lowest priority of pods of the quota itself that are; absent if none is.
+  std::optional<int32_t> LeastPriorityPromised(QuotaId quota) const {
+    const std::map<int32_t, int>& promised = promised_of_[quota];
+    return promised.empty() ? std::nullopt : std::optional<int32_t>(promised.begin()->first);
   }
   // What it is charged then, or null.
   const QuotaPromise* FindPromise(UidRef pod) const { return promised_.Find(pod); }
@@ -318,7 +324,7 @@ class QuotaBook {
   QuotaCharge charge_of_last_;
   IdentityMap<Amount, ByUid> wanted_;
   IdentityMap<QuotaPromise, ByUid> promised_;
-  std::vector<int> promised_of_;  // how many, by quota
+  std::vector<std::map<int32_t, int>> promised_of_;  // by quota: how many, by priority
   // What they are promised without claims, at and below a quota, by line.
   absl::flat_hash_map<std::pair<QuotaId, int>, __int128> promised_amounts_;
   absl::flat_hash_set<const QuotaPromise*> without_;                   // that are not charged now

@@ -428,16 +428,38 @@ std::vector<VictimUnit> QuotaTrial::Units() const {
   return units;
 }
 
-// Of a gang that has its minimum without them, one by one; else all of them, but for those that are
-// beyond its minimum.
-std::vector<VictimUnit> QuotaTrial::NominatedUnits() const {
-  if (!book_.AnyPromisedBeside(taker_.quota)) return {};
-  std::vector<QuotaTaker> takers;
-  absl::flat_hash_map<QuotaId, bool> gives;
+bool QuotaTrial::MayTakePlacesOfOwn(int32_t priority) const {
+  switch (book_.tree().spec(taker_.quota).preemption) {
+    case QuotaPreemption::kNever:
+      return false;
+    case QuotaPreemption::kLowerPriority:
+      return priority < taker_.priority;
+    case QuotaPreemption::kLowerOrNewerEqualPriority:
+      return priority <= taker_.priority;
+  }
+  return false;
+}
+
+std::vector<const QuotaPromise*> QuotaTrial::PromisesThatMayGive() const {
+  const std::optional<int32_t> least = book_.LeastPriorityPromised(taker_.quota);
+  const bool own_may = least.has_value() && MayTakePlacesOfOwn(*least);
   std::vector<const QuotaPromise*> promises;
+  if (!own_may && !book_.AnyPromisedBeside(taker_.quota)) return promises;
+  const std::optional<std::string> own_group = handle_.groups().GroupOfPod(first_.uid());
+  const auto of_own_group = [&](const PodInfo& pod) {
+    return own_group.has_value() && handle_.groups().GroupOfPod(pod.uid()) == own_group;
+  };
+  std::vector<QuotaTaker> takers;
+  absl::flat_hash_map<QuotaId, bool> gives;  // of other quotas
   book_.ForEachPromise([&](const QuotaPromise& promise) {
     const QuotaId quota = promise.charge.quota;
-    if (quota == taker_.quota) return;
+    if (quota == taker_.quota) {
+      if (MayTakePlacesOfOwn(promise.charge.key.priority) && promise.pod->uid() != first_.uid() &&
+          !of_own_group(*promise.pod)) {
+        promises.push_back(&promise);
+      }
+      return;
+    }
     if (takers.empty()) takers = TakersByNode();
     const auto [may, is_new] = gives.try_emplace(quota, false);
     if (is_new) {
@@ -451,6 +473,13 @@ std::vector<VictimUnit> QuotaTrial::NominatedUnits() const {
     return std::make_tuple(a->charge.key.priority, b->order) <
            std::make_tuple(b->charge.key.priority, a->order);
   });
+  return promises;
+}
+
+// Of a gang that has its minimum without them, one by one; else all of them, but for those that are
+// beyond its minimum.
+std::vector<VictimUnit> QuotaTrial::NominatedUnits() const {
+  const std::vector<const QuotaPromise*> promises = PromisesThatMayGive();
   absl::flat_hash_map<std::string, int> waiting;  // by gang
   for (const QuotaPromise* const promise : promises) {
     const std::optional<std::string> group = handle_.groups().GroupOfPod(promise->pod->uid());

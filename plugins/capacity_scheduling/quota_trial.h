@@ -42,7 +42,8 @@ class QuotaTrial final : public VictimTrial {
   // The quotas that they are of, in that order; some of these give once nearer ones gave.
   std::vector<QuotaId> VictimQuotas() const;
   // Whose nominations the preemptors may take, though nobody of them runs: pods that would borrow
-  // what these are guaranteed. In units, as they may go one after the other; none is gone.
+  // what these are guaranteed, and less important ones of their own quota. In units, as they may go
+  // one after the other; none is gone.
   std::vector<VictimUnit> PlacesToTake();
   // Whether the pod is gone in the plan.
   bool IsGone(const PodInfo& pod) const { return uids_gone_.contains(pod.uid()); }
@@ -90,7 +91,11 @@ class QuotaTrial final : public VictimTrial {
   std::optional<QuotaHolder> HolderOf(const VictimUnit& unit) const;
   // Whether they may go, without the places that are promised to others of their gang.
   TakingVerdict WithoutPlacesOfGang(const VictimUnit& unit, const QuotaHolder& holder) const;
-  // Nominated pods of other quotas that may give, in units, those that go first in front.
+  // Whether its own quota lets it take what a pod of that priority is promised; of an equal one,
+  // perhaps.
+  bool MayTakePlacesOfOwn(int32_t priority) const;
+  // Of nominated pods that may give, those that go first in front; the same in units.
+  std::vector<const QuotaPromise*> PromisesThatMayGive() const;
   std::vector<VictimUnit> NominatedUnits() const;
   VictimRank RankOf(const VictimUnit& unit, absl::Time now) const;
   void Move(const VictimUnit& unit, bool gone);

@@ -238,16 +238,30 @@ __int128 RefusedTakers::Figures::OwnBound(QuotaId quota, int line, Bound bound) 
   return std::max<__int128>(0, BoundOf(quota, line, bound) - below);
 }
 
+// What is left of the bound may be less than is asked for. By shares others may give then that have
+// even more beyond theirs: TakingRule::EvensOut().
+std::optional<__int128> RefusedTakers::Figures::Excess(__int128 has, __int128 with, __int128 of,
+                                                       Bound bound) {
+  if (with <= of) return 0;
+  if (bound != Bound::kShare || has >= of) return std::nullopt;
+  return with - of;
+}
+
 __int128 RefusedTakers::Figures::BeyondBeside(QuotaId side, QuotaId quota,
                                               const LineAmounts& request, Bound bound) {
   __int128 beyond = 0;
   for (const auto& [line, amount] : request) {
     if (amount <= 0 || !tree_.Concerns(side, line)) continue;
-    if (tree_.HeldWith(side, line, quota, amount) > BoundOf(side, line, bound)) return 0;
+    const std::optional<__int128> excess =
+        Excess(tree_.Held(side, line), tree_.HeldWith(side, line, quota, amount),
+               BoundOf(side, line, bound), bound);
+    if (!excess.has_value()) return 0;
     const QuotaId above = tree_.parent(side);
-    beyond += RunningBeyondBelow(above, line, bound) - RunningBeyond(side, line, bound);
+    beyond += RunningBeyondBelow(above, line, bound, *excess);
+    if (const __int128 own = RunningBeyond(side, line, bound); own > *excess) beyond -= own;
     // Of pods of `above` itself, which stand beside its children.
-    beyond += std::max<__int128>(0, tree_.own(above, line) - OwnBound(above, line, bound));
+    const __int128 of_above = tree_.own(above, line) - OwnBound(above, line, bound);
+    if (of_above > *excess) beyond += of_above;
   }
   return beyond;
 }
@@ -257,17 +271,23 @@ __int128 RefusedTakers::Figures::BeyondBelow(QuotaId quota, const LineAmounts& r
   __int128 beyond = 0;
   for (const auto& [line, amount] : request) {
     if (amount <= 0 || !tree_.Concerns(quota, line)) continue;
-    if (tree_.own(quota, line) + amount > OwnBound(quota, line, bound)) return 0;
-    beyond += RunningBeyondBelow(quota, line, bound);
+    const __int128 has = tree_.own(quota, line);
+    const std::optional<__int128> excess =
+        Excess(has, has + amount, OwnBound(quota, line, bound), bound);
+    if (!excess.has_value()) return 0;
+    beyond += RunningBeyondBelow(quota, line, bound, *excess);
   }
   return beyond;
 }
 
-__int128 RefusedTakers::Figures::RunningBeyondBelow(QuotaId above, int line, Bound bound) {
-  const auto [known, is_new] = beyond_below_.try_emplace({above, line, bound}, 0);
+__int128 RefusedTakers::Figures::RunningBeyondBelow(QuotaId above, int line, Bound bound,
+                                                    __int128 excess) {
+  const auto [known, is_new] = beyond_below_.try_emplace({above, line, bound, excess}, 0);
   if (!is_new) return known->second;
   __int128 beyond = 0;
-  for (const QuotaId child : tree_.children(above)) beyond += RunningBeyond(child, line, bound);
+  for (const QuotaId child : tree_.children(above)) {
+    if (const __int128 of = RunningBeyond(child, line, bound); of > excess) beyond += of;
+  }
   return known->second = beyond;
 }
 

@@ -4,6 +4,7 @@
 #define BERTH_PLUGINS_CAPACITY_SCHEDULING_REFUSED_TAKERS_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -107,13 +108,16 @@ class RefusedTakers {
     __int128 BeyondBeside(QuotaId side, QuotaId quota, const LineAmounts& request, Bound bound);
     // Of its children, by pods of the quota itself.
     __int128 BeyondBelow(QuotaId quota, const LineAmounts& request, Bound bound);
-    // RunningBeyond() of the children of a quota together.
-    __int128 RunningBeyondBelow(QuotaId above, int line, Bound bound);
+    // How much more than the bound its side would have with what is asked for; absent if nobody
+    // gives it that.
+    static std::optional<__int128> Excess(__int128 has, __int128 with, __int128 of, Bound bound);
+    // RunningBeyond() of the children of a quota together, of which it is more than `excess`.
+    __int128 RunningBeyondBelow(QuotaId above, int line, Bound bound, __int128 excess);
     __int128 RunningBeyond(QuotaId quota, int line, Bound bound);
 
     const QuotaTree& tree_;
     QuotaShares shares_;
-    absl::flat_hash_map<std::tuple<QuotaId, int, Bound>, __int128> beyond_below_;
+    std::map<std::tuple<QuotaId, int, Bound, __int128>, __int128> beyond_below_;
     // At and below the quota, by line: of pods that leave, and of those and nominated ones.
     absl::flat_hash_map<std::pair<QuotaId, int>, __int128> leaving_, not_running_;
   };

@@ -88,7 +88,8 @@ void TreeAdmission::LeaveOutNominated(const PodInfo& pod, QuotaId quota,
                                       std::list<QuotaBook::WithoutNomination>& without) {
   const QuotaPromise* const own = book_.FindPromise(*pod.identity());
   const bool any_later = own != nullptr && book_.AnyPromisedBeside(quota);
-  if (!any_later && !book_.AnyPromisedOf(quota)) return;
+  const std::optional<int32_t> least = book_.LeastPriorityPromised(quota);
+  if (!any_later && !(least.has_value() && *least < pod.priority())) return;
   book_.ForEachPromise([&](const QuotaPromise& promise) {
     const bool counts = promise.charge.quota == quota
                             ? promise.charge.key.priority >= pod.priority()
@@ -103,8 +104,9 @@ std::optional<bool> TreeAdmission::NominationCountsFor(const PodInfo& nominated,
   const QuotaPromise* const promise = book_.FindPromise(*nominated.identity());
   if (promise == nullptr) return std::nullopt;
   const std::optional<QuotaId> quota = book_.QuotaOf(pod);
-  if (!quota.has_value() || *quota == promise->charge.quota) return std::nullopt;
+  if (!quota.has_value()) return std::nullopt;
   if (trial_ != nullptr && trial_->IsGone(nominated)) return false;
+  if (*quota == promise->charge.quota) return std::nullopt;
   const QuotaPromise* const own = book_.FindPromise(*pod.identity());
   return own == nullptr || promise->order < own->order;
 }

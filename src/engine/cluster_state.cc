@@ -130,6 +130,12 @@ std::vector<std::shared_ptr<const PodInfo>> ClusterState::NominationsEndedBy(
   return ended;
 }
 
+bool ClusterState::HasNominationRules(const PodInfo& pod) const {
+  const Framework* const framework =
+      profiles_ == nullptr ? nullptr : profiles_->Find(pod.scheduler_name());
+  return framework != nullptr && !framework->plugins().nomination_rules.empty();
+}
+
 void ClusterState::Assume(const std::shared_ptr<const PodInfo>& pod, Symbol node_name) {
   const absl::Status assumed = cache_.AssumePod(pod, node_name);
   BERTH_CHECK(assumed.ok()) << assumed.message();

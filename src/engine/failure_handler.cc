@@ -2,6 +2,7 @@
 // Implementation of failure_handler.h.
 #include "engine/failure_handler.h"
 
+#include <limits>
 #include <utility>
 
 namespace berth {
@@ -25,15 +26,18 @@ void FailureHandler::UpdateNomination(PodFailure& failure) {
   }
 }
 
-// kube-scheduler v1.35 eventhandlers.go updatePodInSchedulingQueue: as if it had run there. Not for
+// kube-scheduler v1.35 eventhandlers.go updatePodInSchedulingQueue: as if it had run there. Pods of
+// higher priority were not held back by it, unless a plugin has rules of its own. Not for
 // its group: an attempt that nominates one member elsewhere has tried the others, and would have
 // them tried again for ever. Hints go by what the pod's status says, which may be behind.
 void FailureHandler::RequeuePodsBlockedByNomination(const std::shared_ptr<const PodInfo>& pod,
                                                     absl::string_view node_name) {
   const bool is_told = !pod->nominated_node_name().empty();
+  const int32_t highest_priority =
+      cluster_.HasNominationRules(*pod) ? std::numeric_limits<int32_t>::max() : pod->priority();
   queue_.MoveAllOnEvent({EventResource::AssignedPod(), action::kDelete, "AssignedPodDelete"},
                         {.old_pod = is_told ? pod : AsAssigned(*pod, node_name)},
-                        {.highest_priority = pod->priority(),
+                        {.highest_priority = highest_priority,
                          .own = false,
                          .except_group = cluster_.GroupOf(*pod).value_or("")});
 }

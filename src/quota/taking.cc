@@ -85,9 +85,7 @@ bool TakingRule::StaysWithin(const QuotaTaker& taker, const QuotaTree::Branches&
   for (const auto& [line, amount] : taker.request) {
     if (!tree_.Concerns(branches.a, line)) continue;
     const Side side = SideOf(branches.a, branches.ancestor, line, bound);
-    const __int128 used = branches.a != branches.ancestor
-                              ? tree_.HeldWith(branches.a, line, taker.quota, amount)
-                              : side.used + amount;
+    const __int128 used = UsedWith(taker, branches, line, amount, side);
     if (used > side.bound) {
       if (why != nullptr) {
         why->line = line;
@@ -99,6 +97,36 @@ bool TakingRule::StaysWithin(const QuotaTaker& taker, const QuotaTree::Branches&
     claims = true;
   }
   return claims;
+}
+
+bool TakingRule::EndsBeyondShare(const QuotaTaker& taker,
+                                 const QuotaTree::Branches& branches) const {
+  bool claims = false;
+  for (const auto& [line, amount] : taker.request) {
+    if (!tree_.Concerns(branches.a, line)) continue;
+    const Side side = SideOf(branches.a, branches.ancestor, line, Bound::kShare);
+    const bool within = UsedWith(taker, branches, line, amount, side) <= side.bound;
+    if (!within && side.used >= side.bound) return false;
+    claims = true;
+  }
+  return claims;
+}
+
+// What is beyond shares becomes less with each taking: of the two sides the one that has the most
+// of it loses some, and the other one comes to have less. So nobody takes in turns.
+bool TakingRule::EvensOut(const QuotaTaker& taker, const QuotaHolder& holder,
+                          const QuotaTree::Branches& branches) const {
+  if (!EndsBeyondShare(taker, branches)) return false;
+  return absl::c_all_of(taker.request, [&](const auto& asked) {
+    const auto& [line, amount] = asked;
+    if (!tree_.Concerns(branches.a, line)) return true;
+    const Side a = SideOf(branches.a, branches.ancestor, line, Bound::kShare);
+    const __int128 beyond = UsedWith(taker, branches, line, amount, a) - a.bound;
+    if (beyond <= 0) return true;
+    const Side b = SideOf(branches.b, branches.ancestor, line, Bound::kShare);
+    const int64_t held = AmountOfLine(holder.amounts, line);
+    return held > 0 && b.used - b.bound > beyond && b.used - held >= b.bound;
+  });
 }
 
 // Whether the holder's side has more than its bound of a line, and so has each quota on the way
@@ -193,10 +221,7 @@ bool TakingRule::MayReclaim(const QuotaTaker& taker) const {
     for (const QuotaId ancestor : {tree_.parent(quota), quota}) {
       const QuotaTree::Branches branches{quota, quota, ancestor};
       if (StaysWithin(taker, branches, Bound::kGuarantee, nullptr)) return true;
-      if (strategy == ReclaimStrategy::kFairShare &&
-          StaysWithin(taker, branches, Bound::kShare, nullptr)) {
-        return true;
-      }
+      if (strategy == ReclaimStrategy::kFairShare && EndsBeyondShare(taker, branches)) return true;
     }
   }
   return false;
@@ -220,8 +245,9 @@ bool TakingRule::MayGive(const QuotaTaker& taker, QuotaId holder) const {
   const QuotaTree::Branches branches = tree_.BranchesOf(taker.quota, holder);
   if (FenceBetween(taker.quota, holder, branches) != QuotaTree::kCluster) return false;
   const auto by = [&](Bound bound) {
-    return StaysWithin(taker, branches, bound, nullptr) &&
-           absl::c_any_of(taker.request, [&](const auto& asked) {
+    const bool may_take = bound == Bound::kShare ? EndsBeyondShare(taker, branches)
+                                                 : StaysWithin(taker, branches, bound, nullptr);
+    return may_take && absl::c_any_of(taker.request, [&](const auto& asked) {
              return asked.second > 0 && tree_.Concerns(holder, asked.first) &&
                     IsAboveOn(asked.first, holder, branches, bound, nullptr);
            });
@@ -260,8 +286,9 @@ TakingVerdict TakingRule::MayTake(const QuotaTaker& taker, const QuotaHolder& ho
   }
   TakingVerdict why;
   const auto by = [&](Bound bound) {
-    return StaysWithin(taker, branches, bound, &why) &&
-           IsAbove(taker, holder, branches, bound, why);
+    const bool may_take = StaysWithin(taker, branches, bound, &why) ||
+                          (bound == Bound::kShare && EvensOut(taker, holder, branches));
+    return may_take && IsAbove(taker, holder, branches, bound, why);
   };
   const bool may_take =
       by(Bound::kGuarantee) || (spec.reclaim == ReclaimStrategy::kFairShare && by(Bound::kShare));

@@ -92,6 +92,17 @@ class TakingRule {
   // These say in `why`, unless it is null, what decides if the answer is no.
   bool StaysWithin(const QuotaTaker& taker, const QuotaTree::Branches& branches, Bound bound,
                    TakingVerdict* why) const;
+  // What the taker's side has less than its share is no whole pod. Whether it may be the taker, if
+  // others have even more beyond theirs; and whether they do, and keep their share without the
+  // holder.
+  bool EndsBeyondShare(const QuotaTaker& taker, const QuotaTree::Branches& branches) const;
+  bool EvensOut(const QuotaTaker& taker, const QuotaHolder& holder,
+                const QuotaTree::Branches& branches) const;
+  __int128 UsedWith(const QuotaTaker& taker, const QuotaTree::Branches& branches, int line,
+                    int64_t amount, const Side& side) const {
+    return branches.a == branches.ancestor ? side.used + amount
+                                           : tree_.HeldWith(branches.a, line, taker.quota, amount);
+  }
   bool IsAbove(const QuotaTaker& taker, const QuotaHolder& holder,
                const QuotaTree::Branches& branches, Bound bound, TakingVerdict& why) const;
   bool IsAboveOn(int line, QuotaId holder, const QuotaTree::Branches& branches, Bound bound,
