@@ -104,6 +104,7 @@ absl::Span<const std::shared_ptr<const PodInfo>> Nominations::NominatedPods(
 }
 
 std::string Nominations::NominatedNode(const PodInfo& pod) const {
+  if (size() == 0) return "";
   return std::string(PlaceOf(pod).node.view());
 }
 

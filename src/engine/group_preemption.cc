@@ -193,7 +193,7 @@ void GroupPreemption::PlanInOrders(const AttemptRequest& request,
   const std::vector<PodPtr> leaving = PodsThatLeave(request, cluster_);
   std::vector<NodeRow> tried_first;
   std::vector<MemberOrder> tried_orders;
-  bool any_tried = false;
+  int tried = 0;
   for (const DraftOrder draft_order : all_orders) {
     if (!may_help) break;
     if (none_fits && draft_order != DraftOrder::kNeededFirst) continue;
@@ -214,7 +214,7 @@ void GroupPreemption::PlanInOrders(const AttemptRequest& request,
       return;
     }
     if (draft.cycles() == 0) continue;  // nothing was tried: the order is the same as before
-    any_tried = true;
+    ++tried;
     if (draft.evicts()) tried_first.push_back(draft.first_row());
     if (draft_order != DraftOrder::kElsewhereFirst) gives_up = draft.gives_up();
     retry_at = std::min(retry_at, draft.retry_at());
@@ -226,8 +226,9 @@ void GroupPreemption::PlanInOrders(const AttemptRequest& request,
   if (most > 0 && most < request.minimum) {
     result.placeable_by_evictions = most;
     result.evictions_finding =
-        absl::StrCat("Evictions would make room for ", most, " of ", request.minimum, ".");
-  } else if (any_tried && leaving.empty() && retry_at == absl::InfiniteFuture()) {
+        absl::StrCat("Evictions were tried in ", tried, tried == 1 ? " order" : " orders",
+                     " and make room for ", most, " of ", request.minimum, ": undecided.");
+  } else if (tried > 0 && leaving.empty() && retry_at == absl::InfiniteFuture()) {
     result.evictions_finding = "Evictions were tried and make no room for it.";
   }
   if (retry_at < absl::InfiniteFuture()) {

@@ -251,6 +251,7 @@ void GroupScheduler::TryMember(const AttemptRequest& request,
   }
   const size_t plans = result.plans.size();
   if (pod_scheduler_.Place(request, pod, result)) {
+    cluster_.Refresh();  // the next member is to see it
     transaction.Nominate(pod, "");
     return;
   }

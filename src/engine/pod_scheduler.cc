@@ -80,7 +80,6 @@ Status PodScheduler::Reserve(const AttemptRequest& request,
   placement.node_name = node_name.view();
   placement.assumed_at = cluster_.outside_changes();
   cluster_.Assume(pod, node_name);
-  cluster_.Refresh();
   Status reserved = request.framework->point_metrics().Measure(PointMetrics::Point::kReserve, [&] {
     return request.framework->binding_points().RunReserve(placement.state, *pod,
                                                           placement.node_name);
@@ -103,10 +102,11 @@ bool PodScheduler::PlaceOn(const AttemptRequest& request, const std::shared_ptr<
   state.SetPlacement(request.placement);
   const PreFilterOutcome pre_filter = framework.filters().RunPreFilter(state, *pod, nodes);
   if (!pre_filter.status.ok() || !pre_filter.Leaves(row, nodes)) return false;
-  return framework.nomination_filter()
-             .RunFilterWithNominatedPods(state, *pod, nodes.node(row))
-             .ok() &&
-         Reserve(request, pod, row, std::move(state), result).ok();
+  const Status filtered =
+      framework.nomination_filter().RunFilterWithNominatedPods(state, *pod, nodes.node(row));
+  const bool placed = filtered.ok() && Reserve(request, pod, row, std::move(state), result).ok();
+  if (placed) cluster_.Refresh();
+  return placed;
 }
 
 std::vector<NodeRow> PodScheduler::FeasibleRows(const AttemptRequest& request,
@@ -131,6 +131,7 @@ PodScheduler::PlacedOrPlan PodScheduler::PlaceOrPlan(const AttemptRequest& reque
   if (cycle.row >= 0) {
     outcome.status = Reserve(request, pod, cycle.row, std::move(state), result);
     outcome.placed = outcome.status.ok();
+    if (outcome.placed) cluster_.Refresh();
     return outcome;
   }
   if (ask == AskPostFilter::kNo) return outcome;

@@ -73,7 +73,7 @@ class PodScheduler {
   const SchedulingCycle& cycle() const { return cycle_; }
 
  private:
-  // Assumes and reserves. What Reserve says.
+  // Assumes and reserves. What Reserve says. The node table has the pod after a Refresh().
   Status Reserve(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
                  NodeRow row, CycleState&& state, AttemptResult& result);
   bool CostsTheGroup(const AttemptRequest& request, const AttemptResult& result,

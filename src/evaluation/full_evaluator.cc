@@ -188,8 +188,7 @@ Status FullEvaluator::ChooseBest(const EvaluationRequest& request, NodeRow& best
     }
     ++unconfirmed_;
     if (!confirmed.IsRejected()) return confirmed;
-    verdicts_.Reject(row, confirmed.code(),
-                     request.framework.plugins().FilterIndex(confirmed.plugin_symbol()));
+    request.framework.plugins().SetVerdict(row, confirmed, verdicts_);
     feasible_.erase(feasible_.begin() + best);
     totals_.erase(totals_.begin() + best);
     for (PluginScores& scores : scores_by_plugin_) {

@@ -169,14 +169,11 @@ void BindingRunner::RunPostBind(CycleState& state, const PodInfo& pod,
 
 PluginMask BindingRunner::BindingPlugins() const {
   PluginMask plugins = 0;
-  const auto add = [&](const auto& hooks) {
-    for (const auto& hook : hooks) plugins |= MaskOf(hook);
-  };
-  add(plugins_.reserve);
-  add(plugins_.permit);
-  add(plugins_.pre_bind);
-  add(plugins_.bind);
-  add(plugins_.post_bind);
+  for (const ExtensionPoint point :
+       {ExtensionPoint::kReserve, ExtensionPoint::kPermit, ExtensionPoint::kPreBind,
+        ExtensionPoint::kBind, ExtensionPoint::kPostBind}) {
+    plugins |= plugins_.EnabledAt(point);
+  }
   return plugins;
 }
 

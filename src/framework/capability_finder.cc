@@ -255,6 +255,7 @@ void CapabilityFinder::FindIncrementalForms() {
   }
   for (const Hook<PreScorePlugin>& hook : plugins_.pre_score) {
     plugins_.domain_scorers.push_back(plugins_.As<DomainScorer>(hook.index));
+    if (plugins_.domain_scorers.back() != nullptr) plugins_.domain_pre_scorers |= MaskOf(hook);
   }
 }
 

@@ -106,7 +106,7 @@ PreFilterOutcome FilterRunner::RunPreFilter(CycleState& state, const PodInfo& po
   state.skips().filter = ~only;
   CallTimer timer(plugins_.fault_log);
   for (const Hook<PreFilterPlugin>& hook : plugins_.pre_filter) {
-    if (state.skips().filter & MaskOf(hook)) continue;
+    if ((only & MaskOf(hook)) == 0) continue;
     PreFilterResult result;
     timer.Start();
     Status status = plugins_.calls.Guarded(
@@ -184,12 +184,14 @@ bool FilterRunner::HasPreFilterExtensions(const CycleState& state) const {
 Status FilterRunner::RunFilter(const CycleState& state, const PodInfo& pod,
                                const NodeInfo& node) const {
   CallTimer timer(plugins_.fault_log);
-  for (const Hook<FilterPlugin>& hook : plugins_.filter) {
-    if (state.skips().filter & MaskOf(hook)) continue;
+  PluginMask left = plugins_.EnabledAt(ExtensionPoint::kFilter) & ~state.skips().filter;
+  for (auto hook = plugins_.filter.begin(); left != 0; ++hook) {
+    if ((left & MaskOf(*hook)) == 0) continue;
+    left &= ~MaskOf(*hook);
     timer.Start();
-    Status status = plugins_.calls.Guarded(kFilter, hook.name,
-                                           [&] { return hook.plugin->Filter(state, pod, node); });
-    timer.Lap(hook.name, kFilter.name);
+    Status status = plugins_.calls.Guarded(kFilter, hook->name,
+                                           [&] { return hook->plugin->Filter(state, pod, node); });
+    timer.Lap(hook->name, kFilter.name);
     if (!status.ok()) return status;
   }
   return Status::Success();

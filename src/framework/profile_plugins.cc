@@ -30,4 +30,12 @@ uint8_t ProfilePlugins::FilterIndex(Symbol plugin) const {
   return NodeVerdicts::kNotFiltered;
 }
 
+void ProfilePlugins::SetVerdict(NodeRow row, const Status& status, NodeVerdicts& verdicts) const {
+  if (status.ok()) {
+    verdicts.Accept(row);
+  } else {
+    verdicts.Reject(row, status.code(), FilterIndex(status.plugin_symbol()));
+  }
+}
+
 }  // namespace berth

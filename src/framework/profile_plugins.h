@@ -91,7 +91,12 @@ struct ProfilePlugins {
     return (implemented[static_cast<size_t>(point)] >> index & 1) != 0;
   }
   bool IsEnabled(int index, ExtensionPoint point) const {
-    return (enabled[static_cast<size_t>(point)] >> index & 1) != 0;
+    return (EnabledAt(point) >> index & 1) != 0;
+  }
+  PluginMask EnabledAt(ExtensionPoint point) const { return enabled[static_cast<size_t>(point)]; }
+  // Whether one of `plugins` is enabled there.
+  bool TakesPart(ExtensionPoint point, PluginMask plugins) const {
+    return (EnabledAt(point) & plugins) != 0;
   }
   Symbol queue_sort_name() const { return queue_sort.front().name; }
   // The arguments the plugin runs with.
@@ -101,6 +106,8 @@ struct ProfilePlugins {
   // NodeVerdicts::rejector() of rows that `plugin` rejects: its position in `filter`. kNotFiltered
   // if it is no Filter plugin.
   uint8_t FilterIndex(Symbol plugin) const;
+  // The verdict on `row` is what its filters returned, one by one.
+  void SetVerdict(NodeRow row, const Status& status, NodeVerdicts& verdicts) const;
 
   // Calls visit(point, hooks) for every extension point of `plugins`.
   template <class Plugins, class Visit>
@@ -158,6 +165,7 @@ struct ProfilePlugins {
   std::vector<const ResourceFilter*> resource_filters;
   std::vector<Hook<SelectiveFilter>> selective_filters;
   std::vector<DomainScorer*> domain_scorers;  // as `pre_score`; null if it is none
+  PluginMask domain_pre_scorers = 0;          // of `pre_score`, those that are one
   // The finest ScoreResolution() of the score plugins: steps a point of their totals.
   int64_t score_resolution = 1;
   std::vector<Signer> signers;  // of the Filter plugins, then of the other Score plugins

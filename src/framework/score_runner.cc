@@ -104,10 +104,8 @@ bool ScoreRunner::RunPreScoreDomains(CycleState& state, const PodInfo& pod, cons
                                      PluginMask only, std::vector<DomainSum>& sums) const {
   PluginMask& skips = state.skips().score;
   skips = ~only;
-  for (size_t i = 0; i < plugins_.pre_score.size(); ++i) {  // before any of them is called
-    if (plugins_.domain_scorers[i] == nullptr && (skips & MaskOf(plugins_.pre_score[i])) == 0)
-      return false;
-  }
+  const PluginMask pre_scorers = plugins_.EnabledAt(ExtensionPoint::kPreScore) & only;
+  if ((pre_scorers & ~plugins_.domain_pre_scorers) != 0) return false;
   PluginMask asked = 0;
   CallTimer timer(plugins_.fault_log);
   for (size_t i = 0; i < plugins_.pre_score.size(); ++i) {
@@ -125,9 +123,7 @@ bool ScoreRunner::RunPreScoreDomains(CycleState& state, const PodInfo& pod, cons
     if (!can_say || (!status.ok() && !status.IsSkip())) return false;
     (status.IsSkip() ? skips : asked) |= MaskOf(hook);
   }
-  return std::all_of(
-      plugins_.score.begin(), plugins_.score.end(),
-      [&](const Hook<ScorePlugin>& hook) { return ((skips | asked) & MaskOf(hook)) != 0; });
+  return (plugins_.EnabledAt(ExtensionPoint::kScore) & ~(skips | asked)) == 0;
 }
 
 bool ScoreRunner::SetFeasible(CycleState& state, const EquivalentNodes& feasible) const {

@@ -16,17 +16,19 @@ namespace {
 constexpr int kFewTries = 8;
 constexpr int kMostTries = 64;
 
-// Whether one of `plugins` is among the hooks.
-template <class Hooks>
-bool TakesPart(const Hooks& hooks, PluginMask plugins) {
-  return absl::c_any_of(hooks, [&](const auto& hook) { return (plugins & MaskOf(hook)) != 0; });
+bool SomeFilter(const Framework& framework, PluginMask plugins) {
+  return framework.plugins().TakesPart(ExtensionPoint::kFilter, plugins);
+}
+
+bool SomeScore(const Framework& framework, PluginMask plugins) {
+  return framework.plugins().TakesPart(ExtensionPoint::kScore, plugins);
 }
 
 // Whether a filter that is not in the cache depends on cluster objects.
 bool OthersDependOnObjects(const Framework& framework, const CycleState& state,
                            const ScoreCache& scores) {
   const PluginMask others = framework.dependencies().object_filters() & ~scores.filters();
-  return TakesPart(framework.plugins().filter, others & ~state.skips().filter);
+  return SomeFilter(framework, others & ~state.skips().filter);
 }
 
 bool SomeNominatedPodCounts(const EvaluationRequest& request) {
@@ -42,8 +44,7 @@ bool SomeNominatedPodCounts(const EvaluationRequest& request) {
 bool BestNodeSearch::Find(const EvaluationRequest& request, CycleState& state, ScoreCache& scores,
                           Evaluation& evaluation) {
   const Framework& framework = request.framework;
-  const bool no_other_filters =
-      !TakesPart(framework.plugins().filter, ~scores.filters() & ~state.skips().filter);
+  const bool no_other_filters = !SomeFilter(framework, ~scores.filters() & ~state.skips().filter);
   const Search in = {request, framework, *request.pod,    request.nodes,
                      state,   scores,    no_other_filters};
   NodeRow chosen = -1;
@@ -77,8 +78,7 @@ bool BestNodeSearch::Choose(const Search& in, NodeRow& chosen) {
                             .ok()) {
       return false;
     }
-    scores.set_others_score(
-        TakesPart(in.framework.plugins().score, others & ~in.state.skips().score));
+    scores.set_others_score(SomeScore(in.framework, others & ~in.state.skips().score));
   }
   const auto choose_best = [&](int tries) {
     return asks_now && !scores.others_score() && ChooseBest(in, tries, chosen);
@@ -199,8 +199,7 @@ bool BestNodeSearch::ChooseByRow(const Search& in, NodeRow& chosen) {
   const PluginMask others = ~scores.plugins();
   if (!in.framework.scores().RunPreScore(in.state, in.pod, in.nodes, feasible, others).ok())
     return false;
-  scores.set_others_score(
-      TakesPart(in.framework.plugins().score, others & ~in.state.skips().score));
+  scores.set_others_score(SomeScore(in.framework, others & ~in.state.skips().score));
   const bool all = static_cast<int>(feasible.size()) == scores.feasible_count();
   if (all && !scores.others_score()) {
     chosen = scores.best();

@@ -21,36 +21,22 @@ class DomainTracker {
  public:
   using Rule = TrackedThreshold;
 
-  bool empty() const { return kept_.empty(); }  // no rules
-
   // These are the rules; what was kept of others is forgotten.
   void Keep(const std::vector<Rule>& rules) {
     kept_.clear();
     for (const Rule& rule : rules) kept_.emplace_back(rule);
   }
 
-  // The same, and calls mark(row) for each row in whose domain a rule has another verdict than
-  // before, some more than once. A rule that is not there fits everywhere, which is 0. Returns
-  // false if that is not known of all rows: then evaluate all of them.
+  // Follows the rules, and calls mark(row) for each row in whose domain one has another verdict
+  // than before, some more than once. Returns false if that is not known of all rows, as when there
+  // are other rules: then evaluate all of them.
   template <class Mark>
   bool CatchUp(const std::vector<Rule>& rules, const NodeTable& nodes, Mark mark) {
-    const bool is_known = absl::c_all_of(
-        kept_, [](const Kept& kept) { return kept.numbering == kept.column->numbering(); });
+    const bool is_known = absl::c_equal(kept_, rules, [](const Kept& kept, const Rule& rule) {
+      return kept.IsOf(rule) && kept.numbering == kept.column->numbering();
+    });
     if (!is_known) return false;
-    for (size_t i = 0; i < std::min(kept_.size(), rules.size()); ++i) {
-      if (kept_[i].IsOf(rules[i])) {
-        CatchUpWithRule(kept_[i], rules[i], nodes, mark);
-        continue;
-      }
-      MarkRows(kept_[i], {}, nodes, mark);
-      kept_[i] = Kept(rules[i]);
-      MarkRows(kept_[i], {}, nodes, mark);
-    }
-    for (size_t i = rules.size(); i < kept_.size(); ++i) MarkRows(kept_[i], {}, nodes, mark);
-    kept_.erase(kept_.begin() + std::min(kept_.size(), rules.size()), kept_.end());
-    for (size_t i = kept_.size(); i < rules.size(); ++i) {
-      MarkRows(kept_.emplace_back(rules[i]), {}, nodes, mark);
-    }
+    for (size_t i = 0; i < rules.size(); ++i) CatchUpWithRule(kept_[i], rules[i], nodes, mark);
     return true;
   }
 

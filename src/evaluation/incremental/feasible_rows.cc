@@ -32,16 +32,12 @@ void FeasibleRows::Recount() {
   is_listed_ = false;
 }
 
-void FeasibleRows::Set(NodeRow row, const Status& status, uint8_t rejector) {
-  const bool was_feasible = contains(row);
-  if (status.ok()) {
-    verdicts_.Accept(row);
-  } else {
-    verdicts_.Reject(row, status.code(), rejector);
+void FeasibleRows::Set(NodeRow row, const Status& status, const ProfilePlugins& plugins) {
+  if (contains(row) != status.ok()) {
+    count_ += status.ok() ? 1 : -1;
+    is_listed_ = false;
   }
-  if (was_feasible == status.ok()) return;
-  count_ += status.ok() ? 1 : -1;
-  is_listed_ = false;
+  plugins.SetVerdict(row, status, verdicts_);
 }
 
 }  // namespace berth

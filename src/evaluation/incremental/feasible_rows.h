@@ -9,6 +9,7 @@
 #include "absl/types/span.h"
 #include "berth/columns/node_verdicts.h"
 #include "berth/framework/status.h"
+#include "framework/profile_plugins.h"
 
 namespace berth {
 
@@ -16,7 +17,6 @@ namespace berth {
 // Scheduling thread.
 class FeasibleRows {
  public:
-  const NodeVerdicts& verdicts() const { return verdicts_; }
   bool contains(NodeRow row) const { return verdicts_.IsFeasible(row); }
   int count() const { return count_; }
   // In order.
@@ -24,11 +24,10 @@ class FeasibleRows {
 
   // `rows` rows without verdicts: returns all of them. Filters follow, then Recount().
   absl::Span<const NodeRow> Reset(int rows);
-  // For filters that give verdicts on any rows; Recount() follows.
-  NodeVerdicts& unlisted_verdicts() { return verdicts_; }
+  NodeVerdicts& uncounted_verdicts() { return verdicts_; }
   void Recount();
-  // The verdict on one row. `rejector` as in NodeVerdicts, if `status` is not Success.
-  void Set(NodeRow row, const Status& status, uint8_t rejector);
+  // The verdict on one row: what its filters returned.
+  void Set(NodeRow row, const Status& status, const ProfilePlugins& plugins);
 
  private:
   NodeVerdicts verdicts_;

@@ -109,7 +109,7 @@ ScoreCache* IncrementalEvaluator::FindScores(const EvaluationRequest& request, b
   const bool with_objects = by_spec != nullptr &&
                             request.framework.dependencies().FindFilterInputs(
                                 own, pod, by_spec->object_filters(), objects.inputs) &&
-                            by_spec->IsWorthwhile(objects, request.nominator, pod);
+                            !objects.inputs.empty();
   if (by_spec != nullptr && !with_objects) {
     scores = caches_.Scores(rows, add);
     if (scores == nullptr) return nullptr;

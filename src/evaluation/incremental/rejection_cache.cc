@@ -20,29 +20,31 @@ RejectionCache::Outcome RejectionCache::Refresh(const CycleState& state,
   Aspects depends_on = framework_.dependencies().FilterDependenciesOf(plugins_);
   if (!beyond_node.domains.empty()) depends_on |= Aspect::kNodeLabels;
   if (!beyond_node.objects.empty()) depends_on |= Aspect::kOfPods | Aspect::kOfNodeObject;
-  if (!CatchUp(nodes, nominator, evaluated_pod, depends_on, !beyond_node.empty(),
-               state.skips().filter) ||
-      !CatchUpBeyondNode(nodes, evaluated_pod, beyond_node) || counts_.is_crowded()) {
+  const Attempt in{state, evaluated_pod, nodes};
+  // With dependencies beyond the node: pods that are nominated count in a domain as well, and on
+  // their node a plugin may have let the pod in that does not any more.
+  const bool all_nominated = !beyond_node.empty();
+  if (!CatchUp(
+          {nodes, nominator, evaluated_pod, depends_on, state.skips().filter, all_nominated}) ||
+      !CatchUpBeyondNode(in, beyond_node) || counts_.is_crowded()) {
     domains_.Keep(beyond_node.domains);
     MarkAll(nodes.size());
   }
   if (!(objects_ == beyond_node.objects)) objects_ = beyond_node.objects;
   spec_ = objects_.empty() ? nullptr : evaluated_pod.shared_spec();
-  const Outcome outcome = FilterMarked(state, evaluated_pod, nodes);
+  const Outcome outcome = FilterMarked(in);
   if (outcome != Outcome::kYielded) yields_.Reset();
   return outcome;
 }
 
-RejectionCache::Outcome RejectionCache::FilterMarked(const CycleState& state,
-                                                     const PodInfo& evaluated_pod,
-                                                     const NodeTable& nodes) {
+RejectionCache::Outcome RejectionCache::FilterMarked(const Attempt& in) {
   constexpr size_t kFew = 64, kMost = 16384;  // so many are still at hand from step to step
   for (size_t at_once = kFew; marked_.size() > kFew; at_once = std::min(2 * at_once, kMost)) {
-    const Outcome outcome = FilterMany(state, evaluated_pod, nodes, at_once);
+    const Outcome outcome = FilterMany(in, at_once);
     if (outcome != Outcome::kRejected) return outcome;
   }
   while (!marked_.empty()) {
-    const Outcome outcome = FilterOne(state, evaluated_pod, nodes, marked_.back());
+    const Outcome outcome = FilterOne(in, marked_.back());
     if (outcome != Outcome::kRejected) return outcome;
     marked_.pop_back();
   }
@@ -50,16 +52,14 @@ RejectionCache::Outcome RejectionCache::FilterMarked(const CycleState& state,
   return Outcome::kRejected;
 }
 
-RejectionCache::Outcome RejectionCache::FilterOne(const CycleState& state,
-                                                  const PodInfo& evaluated_pod,
-                                                  const NodeTable& nodes, NodeRow row) {
+RejectionCache::Outcome RejectionCache::FilterOne(const Attempt& in, NodeRow row) {
   const Status status = framework_.nomination_filter().RunFilterWithNominatedPods(
-      state, evaluated_pod, nodes.node(row));
+      in.state, in.pod, in.nodes.node(row));
   if (status.ok()) return Outcome::kFits;
   const auto index = status.IsError() ? std::nullopt : counts_.IndexOf(status);
   if (!index.has_value()) return Outcome::kUnknown;
   counts_.Set(row, *index);
-  verdicts_.Reject(row, status.code(), framework_.plugins().FilterIndex(status.plugin_symbol()));
+  framework_.plugins().SetVerdict(row, status, verdicts_);
   return Outcome::kRejected;
 }
 
@@ -76,20 +76,18 @@ bool RejectionCache::YieldIfSpent(size_t marked, WorkBudget& budget) {
 
 // Filters rows one by one; marks those that fit. kUnknown, kRejected, or kYielded: then the rows
 // that are left are marked.
-RejectionCache::Outcome RejectionCache::FilterEach(const CycleState& state,
-                                                   const PodInfo& evaluated_pod,
-                                                   const NodeTable& nodes,
+RejectionCache::Outcome RejectionCache::FilterEach(const Attempt& in,
                                                    absl::Span<const NodeRow> rows) {
   constexpr int64_t kStepsOfRow = 20;
-  WorkBudget& budget = state.work_budget();
+  WorkBudget& budget = in.state.work_budget();
   for (size_t i = 0; i < rows.size(); ++i) {
     if (YieldIfSpent(marked_.size() + rows.size() - i, budget)) {
       marked_.insert(marked_.end(), rows.begin() + static_cast<std::ptrdiff_t>(i), rows.end());
       return Outcome::kYielded;
     }
     budget.Spend(kStepsOfRow);
-    PrefetchNodes(nodes, rows, i);
-    const Outcome outcome = FilterOne(state, evaluated_pod, nodes, rows[i]);
+    PrefetchNodes(in.nodes, rows, i);
+    const Outcome outcome = FilterOne(in, rows[i]);
     if (outcome == Outcome::kUnknown) return outcome;
     if (outcome == Outcome::kFits) marked_.push_back(rows[i]);
   }
@@ -97,19 +95,17 @@ RejectionCache::Outcome RejectionCache::FilterEach(const CycleState& state,
 }
 
 // Filters up to `at_once` marked rows with the batch forms; rows that fit stay marked.
-RejectionCache::Outcome RejectionCache::FilterMany(const CycleState& state,
-                                                   const PodInfo& evaluated_pod,
-                                                   const NodeTable& nodes, size_t at_once) {
+RejectionCache::Outcome RejectionCache::FilterMany(const Attempt& in, size_t at_once) {
   const size_t kept = marked_.size() - std::min(at_once, marked_.size());
   const std::vector<NodeRow> some(marked_.rbegin(), marked_.rend() - kept);
   marked_.resize(kept);
   const auto [with_nominations, rows] =
-      framework_.nomination_filter().SplitByNomination(evaluated_pod, nodes, some);
-  if (!framework_.filters().RunFilterNodes(state, evaluated_pod, nodes, rows, verdicts_).ok()) {
+      framework_.nomination_filter().SplitByNomination(in.pod, in.nodes, some);
+  if (!framework_.filters().RunFilterNodes(in.state, in.pod, in.nodes, rows, verdicts_).ok()) {
     return Outcome::kUnknown;
   }
   const Status nothing_excluded;
-  const VerdictStatuses statuses(framework_, state, evaluated_pod, nodes, verdicts_,
+  const VerdictStatuses statuses(framework_, in.state, in.pod, in.nodes, verdicts_,
                                  nothing_excluded);
   std::vector<std::optional<uint16_t>> index_of;  // by group
   for (const NodeRow row : rows) {
@@ -119,7 +115,7 @@ RejectionCache::Outcome RejectionCache::FilterMany(const CycleState& state,
     }
     const int group = statuses.group(row);
     if (group == VerdictStatuses::kNoReasonGroup) {
-      const Outcome outcome = FilterOne(state, evaluated_pod, nodes, row);
+      const Outcome outcome = FilterOne(in, row);
       if (outcome == Outcome::kUnknown) return outcome;
       if (outcome == Outcome::kFits) Mark(row);
       continue;
@@ -134,21 +130,16 @@ RejectionCache::Outcome RejectionCache::FilterMany(const CycleState& state,
     marked_.insert(marked_.end(), with_nominations.begin(), with_nominations.end());
     return Outcome::kFits;
   }
-  const Outcome outcome = FilterEach(state, evaluated_pod, nodes, with_nominations);
+  const Outcome outcome = FilterEach(in, with_nominations);
   if (outcome != Outcome::kRejected) return outcome;
   return marked_.size() == kept ? Outcome::kRejected : Outcome::kFits;
 }
 
 // Marks the rows whose node or nominated pods changed since the last Refresh(), and moves
 // everything with the rows. False if all of them have to be filtered.
-bool RejectionCache::CatchUp(const NodeTable& nodes, const Nominator& nominator,
-                             const PodInfo& evaluated_pod, Aspects depends_on,
-                             bool depends_beyond_node, PluginMask skipped) {
-  // With `depends_beyond_node`: pods that are nominated count in a domain as well, and on their
-  // node a plugin may have let the pod in that does not any more.
+bool RejectionCache::CatchUp(const NodeChangeTracker::Question& changes) {
   return node_changes_.CatchUp(
-      {nodes, nominator, evaluated_pod, depends_on, skipped, depends_beyond_node},
-      [&](NodeRow row) { Mark(row); },
+      changes, [&](NodeRow row) { Mark(row); },
       [&](const RowMove& move) {
         verdicts_.Move(move);
         counts_.Move(move);
@@ -161,11 +152,11 @@ bool RejectionCache::CatchUp(const NodeTable& nodes, const Nominator& nominator,
 
 // Marks the rows in whose domains a rule says something else than at the last Refresh(). False if
 // all rows have to be filtered, as when the objects are others.
-bool RejectionCache::CatchUpBeyondNode(const NodeTable& nodes, const PodInfo& evaluated_pod,
+bool RejectionCache::CatchUpBeyondNode(const Attempt& in,
                                        const DependenciesBeyondNode& beyond_node) {
   if (!(objects_ == beyond_node.objects)) return false;
-  if (!beyond_node.objects.empty() && spec_ != evaluated_pod.shared_spec()) return false;
-  return domains_.CatchUp(beyond_node.domains, nodes, [this](NodeRow row) { Mark(row); });
+  if (!beyond_node.objects.empty() && spec_ != in.pod.shared_spec()) return false;
+  return domains_.CatchUp(beyond_node.domains, in.nodes, [this](NodeRow row) { Mark(row); });
 }
 
 void RejectionCache::Mark(NodeRow row) {

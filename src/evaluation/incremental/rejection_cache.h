@@ -53,18 +53,18 @@ class RejectionCache {
   const RejectionCounts& counts() const { return counts_; }
 
  private:
-  bool CatchUp(const NodeTable& nodes, const Nominator& nominator, const PodInfo& evaluated_pod,
-               Aspects depends_on, bool depends_beyond_node, PluginMask skipped);
-  bool CatchUpBeyondNode(const NodeTable& nodes, const PodInfo& evaluated_pod,
-                         const DependenciesBeyondNode& beyond_node);
-  Outcome FilterMarked(const CycleState& state, const PodInfo& evaluated_pod,
-                       const NodeTable& nodes);
-  Outcome FilterOne(const CycleState& state, const PodInfo& evaluated_pod, const NodeTable& nodes,
-                    NodeRow row);
-  Outcome FilterEach(const CycleState& state, const PodInfo& evaluated_pod, const NodeTable& nodes,
-                     absl::Span<const NodeRow> rows);
-  Outcome FilterMany(const CycleState& state, const PodInfo& evaluated_pod, const NodeTable& nodes,
-                     size_t at_once);
+  // One Refresh().
+  struct Attempt {
+    const CycleState& state;
+    const PodInfo& pod;
+    const NodeTable& nodes;
+  };
+  bool CatchUp(const NodeChangeTracker::Question& changes);
+  bool CatchUpBeyondNode(const Attempt& in, const DependenciesBeyondNode& beyond_node);
+  Outcome FilterMarked(const Attempt& in);
+  Outcome FilterOne(const Attempt& in, NodeRow row);
+  Outcome FilterEach(const Attempt& in, absl::Span<const NodeRow> rows);
+  Outcome FilterMany(const Attempt& in, size_t at_once);
   bool YieldIfSpent(size_t marked, WorkBudget& budget);
   void Mark(NodeRow row);
   void MarkAll(int rows);

@@ -17,9 +17,6 @@ namespace {
 // Aspects that concern object filters.
 constexpr Aspects kOfObjectFilters = Aspect::kOfPods | Aspect::kOfNodeObject;
 
-// With more nominated pods that count for a pod, their nodes are not evaluated in each cycle.
-constexpr int kMostNominated = 16;
-
 // What `ask` returns while `state` skips all other filters.
 template <class Ask>
 Status RunOnly(PluginMask filters, CycleState& state, const Ask& ask) {
@@ -42,26 +39,15 @@ ScoreCache::ScoreCache(const Framework& framework, std::shared_ptr<const PodInfo
       columns_(framework, *pod_, state_, feasible_, scratch.columns),
       scratch_(scratch) {}
 
-bool ScoreCache::IsWorthwhile(const ObjectInputs& objects, const Nominator& nominator,
-                              const PodInfo& evaluated_pod) {
-  if (objects.inputs.empty()) return false;
-  int nominated = 0;
-  nominator.ForEach([&](const PodInfo& pod, absl::string_view) {
-    nominated += CountsForPriority(pod, evaluated_pod.priority()) ? 1 : 0;
-  });
-  return nominated <= kMostNominated;
-}
-
 Status ScoreCache::Refresh(const NodeTable& nodes, const Nominator& nominator,
                            const PodInfo& evaluated_pod, const ObjectInputs* objects) {
   BERTH_DCHECK((objects != nullptr) == (object_filters_ != 0));
   nodes_ = &nodes;
   objects_ = objects == nullptr ? nullptr : &objects->state;
   if (narrows_) return Status::Success();
-  const bool rebuild = !CollectChanged(nodes, nominator, evaluated_pod);
   const bool other_inputs = objects != nullptr && !(objects->inputs == inputs_);
   if (other_inputs) inputs_ = objects->inputs;
-  if (rebuild) {
+  if (!CollectChanged(nodes, nominator, evaluated_pod)) {
     scratch_.is_changed.assign(nodes.size(), 0);
     return Rebuild(nodes, evaluated_pod);
   }
@@ -78,7 +64,7 @@ Status ScoreCache::Refresh(const NodeTable& nodes, const Nominator& nominator,
 
   Status status = RefilterChanged(evaluated_pod);
   if (!status.ok()) return status;
-  if (columns_.FindExtremes()) return Renormalize();
+  if (columns_.FindExtremes()) return Renormalized(columns_.Renormalize(nodes.size()));
   status = columns_.UpdateTotals(scratch_.changed);
   if (!status.ok()) return status;
   for (const NodeRow row : scratch_.changed) changes_.Add(row, nodes.size());
@@ -91,7 +77,6 @@ Status ScoreCache::LookForFeasible(const NodeTable& nodes, const PodInfo& evalua
     Status status = FilterAgain(row, evaluated_pod);
     if (status.IsError()) return status;
     if (status.ok()) return Rebuild(nodes, evaluated_pod);
-    SetVerdict(row, status);
   }
   return Status::Success();
 }
@@ -101,35 +86,32 @@ Status ScoreCache::LookForFeasible(const NodeTable& nodes, const PodInfo& evalua
 Status ScoreCache::AdoptInputs(const NodeTable& nodes, const PodInfo& evaluated_pod,
                                bool& scored_anew) {
   const std::vector<NodeRow> before(feasible().begin(), feasible().end());
+  const auto& filters = framework_.plugins().filter;
   std::vector<NodeRow> rows;
   for (NodeRow row = 0; row < nodes.size(); ++row) {
-    if (feasible_.contains(row) || IsObjectFilter(verdicts().rejector(row))) rows.push_back(row);
+    const uint8_t filter = feasible_.uncounted_verdicts().rejector(row);
+    const bool by_object_filter =
+        filter < filters.size() && (object_filters_ & MaskOf(filters[filter])) != 0;
+    if (feasible_.contains(row) || by_object_filter) rows.push_back(row);
   }
   Status status = RunObjectFilters(nodes, evaluated_pod, rows);
-  if (!status.ok()) return status;
-  feasible_.Recount();
-  if (feasible() == absl::MakeConstSpan(before)) return Status::Success();
+  if (!status.ok() || feasible() == absl::MakeConstSpan(before)) return status;
   for (const NodeRow row : scratch_.changed) {
     status = FilterAgain(row, evaluated_pod);
     if (status.IsError()) return status;
-    SetVerdict(row, status);
   }
-  feasible_.Recount();
   scored_anew = true;
   return ScoreAnew(nodes);
 }
 
 Status ScoreCache::RunObjectFilters(const NodeTable& nodes, const PodInfo& evaluated_pod,
                                     absl::Span<const NodeRow> rows) {
-  return RunOnly(object_filters_, *objects_, [&] {
+  Status status = RunOnly(object_filters_, *objects_, [&] {
     return framework_.nomination_filter().RunFilterNodesWithNominatedPods(
-        *objects_, evaluated_pod, nodes, rows, feasible_.unlisted_verdicts());
+        *objects_, evaluated_pod, nodes, rows, feasible_.uncounted_verdicts());
   });
-}
-
-bool ScoreCache::IsObjectFilter(uint8_t filter) const {
-  return filter < framework_.plugins().filter.size() &&
-         (object_filters_ & MaskOf(framework_.plugins().filter[filter])) != 0;
+  feasible_.Recount();
+  return status;
 }
 
 // Fills scratch_.changed with the rows to be filtered again, each once. False if it is all of them,
@@ -180,13 +162,12 @@ Status ScoreCache::Rebuild(const NodeTable& nodes, const PodInfo& evaluated_pod)
   if (!status.ok() || narrows_) return status;
   const absl::Span<const NodeRow> all = feasible_.Reset(nodes.size());
   status = framework_.nomination_filter().RunFilterNodesWithNominatedPods(
-      state_, evaluated_pod, nodes, all, feasible_.unlisted_verdicts());
+      state_, evaluated_pod, nodes, all, feasible_.uncounted_verdicts());
   if (!status.ok()) return status;
   feasible_.Recount();
   if (objects_ != nullptr) {
     status = RunObjectFilters(nodes, evaluated_pod, feasible());
     if (!status.ok()) return status;
-    feasible_.Recount();
   }
   return ScoreAnew(nodes);
 }
@@ -194,10 +175,7 @@ Status ScoreCache::Rebuild(const NodeTable& nodes, const PodInfo& evaluated_pod)
 // All feasible rows.
 Status ScoreCache::ScoreAnew(const NodeTable& nodes) {
   scored_ = feasible_.count() > 0;
-  if (!scored_) return Status::Success();
-  Status status = columns_.Score(nodes);
-  if (status.ok()) changes_.Restart();
-  return status;
+  return scored_ ? Renormalized(columns_.Score(nodes)) : Status::Success();
 }
 
 // Filters scratch_.changed again and gives its feasible rows their raw scores.
@@ -207,7 +185,6 @@ Status ScoreCache::RefilterChanged(const PodInfo& evaluated_pod) {
     const bool was_feasible = feasible_.contains(row);
     const Status status = FilterAgain(row, evaluated_pod);
     if (status.IsError()) return status;
-    SetVerdict(row, status);
     if (status.ok()) {
       scratch_.rescored.push_back({row, was_feasible});
     } else if (was_feasible) {
@@ -217,6 +194,7 @@ Status ScoreCache::RefilterChanged(const PodInfo& evaluated_pod) {
   return columns_.ScoreRows(*nodes_, scratch_.rescored);
 }
 
+// Sets the verdict on the row, unless the status is an error.
 Status ScoreCache::FilterAgain(NodeRow row, const PodInfo& evaluated_pod) {
   const auto filter = [&](CycleState& state) {
     return framework_.nomination_filter().RunFilterWithNominatedPods(state, evaluated_pod,
@@ -224,18 +202,15 @@ Status ScoreCache::FilterAgain(NodeRow row, const PodInfo& evaluated_pod) {
   };
   Status status;
   if (active_filters_ != 0) status = filter(state_);
-  if (!status.ok() || objects_ == nullptr) return status;
-  return RunOnly(object_filters_, *objects_, [&] { return filter(*objects_); });
+  if (status.ok() && objects_ != nullptr) {
+    status = RunOnly(object_filters_, *objects_, [&] { return filter(*objects_); });
+  }
+  if (!status.IsError()) feasible_.Set(row, status, framework_.plugins());
+  return status;
 }
 
-void ScoreCache::SetVerdict(NodeRow row, const Status& status) {
-  feasible_.Set(row, status,
-                status.ok() ? NodeVerdicts::kNoRejector
-                            : framework_.plugins().FilterIndex(status.plugin_symbol()));
-}
-
-Status ScoreCache::Renormalize() {
-  Status status = columns_.Renormalize(nodes_->size());
+// All totals may be others than before.
+Status ScoreCache::Renormalized(Status status) {
   if (status.ok()) changes_.Restart();
   return status;
 }

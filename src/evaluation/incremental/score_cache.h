@@ -51,15 +51,10 @@ class ScoreCache {
     CycleState& state;  // as their PreFilter left it
     std::vector<PluginInputs> inputs;
   };
-  // With object filters: whether a Refresh() for `objects` pays. Not if PreFilter skips all of
-  // them, or if many nodes have to be filtered again anyway.
-  bool IsWorthwhile(const ObjectInputs& objects, const Nominator& nominator,
-                    const PodInfo& evaluated_pod);
 
   // Brings everything up to date with `nodes` and the pods nominated to them, for `evaluated_pod`,
   // a pod of this signature: nominated pods of at least its priority count on their nodes.
-  // `objects` if there are object filters, for which IsWorthwhile() returned true. Errors are a
-  // plugin's; the cache is of no use then.
+  // `objects` if there are object filters. Errors are a plugin's; the cache is of no use then.
   Status Refresh(const NodeTable& nodes, const Nominator& nominator, const PodInfo& evaluated_pod,
                  const ObjectInputs* objects = nullptr);
 
@@ -119,11 +114,7 @@ class ScoreCache {
   void MarkChanged(NodeRow row);
   Status RefilterChanged(const PodInfo& evaluated_pod);
   Status FilterAgain(NodeRow row, const PodInfo& evaluated_pod);
-  void SetVerdict(NodeRow row, const Status& status);
-  Status Renormalize();
-  // An object filter is the rejector if no other is.
-  const NodeVerdicts& verdicts() const { return feasible_.verdicts(); }
-  bool IsObjectFilter(uint8_t filter) const;
+  Status Renormalized(Status status);
 
   const Framework& framework_;
   const std::shared_ptr<const PodInfo> pod_;

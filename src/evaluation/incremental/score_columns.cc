@@ -114,10 +114,14 @@ Status ScoreColumns::ScoreRows(const NodeTable& nodes, absl::Span<const Feasible
   return Status::Success();
 }
 
-// The raw scores of `rows`, into scratch_.scores.
+// The raw scores of `rows`, into scratch_.scores. A plugin that gives all nodes the same is not
+// called.
 Status ScoreColumns::CallPlugin(const NodeTable& nodes, const Hook<ScorePlugin>& hook,
                                 absl::Span<const NodeRow> rows) {
-  scratch_.scores.assign(rows.size(), 0);  // a plugin that forgets a row must not see another's
+  const auto uniform = framework_.scores().UniformScore(hook, state_, pod_, nodes);
+  // A plugin that forgets a row must not see another's.
+  scratch_.scores.assign(rows.size(), uniform.value_or(0));
+  if (uniform.has_value()) return Status::Success();
   return framework_.scores().RunScorePlugin(hook, state_, pod_, nodes, rows,
                                             absl::MakeSpan(scratch_.scores));
 }
@@ -126,7 +130,6 @@ Status ScoreColumns::CallPlugin(const NodeTable& nodes, const Hook<ScorePlugin>&
 Status ScoreColumns::AddUnnormalizedScores(const NodeTable& nodes, absl::Span<const NodeRow> rows) {
   const ScoreRunner& runner = framework_.scores();
   for (const Hook<ScorePlugin>* const hook : unnormalized_) {
-    if (runner.UniformScore(*hook, state_, pod_, nodes) == 0) continue;
     Status status = CallPlugin(nodes, *hook, rows);
     if (status.ok()) status = runner.CheckScores(*hook, scratch_.scores);
     if (!status.ok()) return status;

@@ -31,9 +31,7 @@ constexpr int64_t kTaken = std::numeric_limits<int64_t>::min();
 bool SomeFilterReadsObjects(const EvaluationRequest& request, PluginMask node_plugins) {
   const PluginMask of_objects = request.framework.dependencies().object_filters() & ~node_plugins &
                                 ~request.state.skips().filter;
-  return absl::c_any_of(request.framework.plugins().filter, [&](const Hook<FilterPlugin>& hook) {
-    return (of_objects & MaskOf(hook)) != 0;
-  });
+  return request.framework.plugins().TakesPart(ExtensionPoint::kFilter, of_objects);
 }
 
 bool ScoreFirstSearch::Find(const EvaluationRequest& request, PluginMask node_plugins,
@@ -217,12 +215,7 @@ bool ScoreFirstSearch::Filter(const EvaluationRequest& request, NodeRow row) {
   const Status status = request.framework.nomination_filter().RunFilterWithNominatedPods(
       request.state, *request.pod, request.nodes.node(row));
   failed_ |= status.IsError();
-  if (status.ok()) {
-    verdicts_.Accept(row);
-  } else {
-    verdicts_.Reject(row, status.code(),
-                     request.framework.plugins().FilterIndex(status.plugin_symbol()));
-  }
+  request.framework.plugins().SetVerdict(row, status, verdicts_);
   return status.ok();
 }
 

@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "absl/algorithm/container.h"
 #include "table/far_behind.h"
 #include "table/row_move.h"
 #include "table/rows_with.h"
 
 namespace berth {
 
-void CandidateBounds::Refresh(const NodeTable& nodes, const PriorityLevels& levels,
-                              const Nominator& nominator, const NominatedRows& with_nominated_pods,
-                              const NodeJournal& budget_changes, NodeRow own_row) {
+void CandidateBounds::Refresh(const BoundInputs& inputs, const NominatedRows& with_nominated_pods) {
+  const auto& [nodes, levels, nominator, budget_changes, own_row] = inputs;
   bool moved = false;
   const auto on_change = [&](const RowChange& change) { Forget(change.row); };
   const auto on_move = [&](const RowMove& move) {
@@ -32,7 +32,7 @@ void CandidateBounds::Refresh(const NodeTable& nodes, const PriorityLevels& leve
   budget_changes_ = budget_changes.end();
   const BoundCalculator calculator(preemptor_, nodes, levels);
   if (!followed) {
-    ComputeAll(calculator);
+    ComputeAll(calculator, nodes.size());
     for (const NodeRow row : with_nominated_pods.rows()) Forget(row);
   } else {
     for (const Symbol name : *nominations) Forget(nodes.FindRow(name));
@@ -78,9 +78,11 @@ void CandidateBounds::Compute(NodeRow row, const BoundCalculator& calculator,
   bounds_[row] = bound;
 }
 
-void CandidateBounds::ComputeAll(const BoundCalculator& calculator) {
-  calculator.ComputeAll(feasibility_, bounds_);
-  is_known_.assign(feasibility_.size(), 1);
+void CandidateBounds::ComputeAll(const BoundCalculator& calculator, int rows) {
+  feasibility_.resize(rows);
+  bounds_.clear();
+  for (NodeRow row = 0; row < rows; ++row) Compute(row, calculator, {});
+  is_known_.assign(rows, 1);
   forgotten_.clear();
   is_ordered_ = false;
 }
@@ -111,41 +113,24 @@ void CandidateBounds::ShowAll() {
   hidden_.clear();
 }
 
-CandidateBounds& BoundCache::Find(const PreemptorClass& preemptor, const NodeTable& nodes,
-                                  const PriorityLevels& levels, const Nominator& nominator,
-                                  const NodeJournal& budget_changes, NodeRow own_row) {
+CandidateBounds& BoundCache::Find(const PreemptorClass& preemptor, const BoundInputs& inputs,
+                                  bool exact) {
   // A row takes some 40 bytes.
-  const size_t most = std::clamp<size_t>((size_t{1} << 19) / (nodes.size() + 1), 4, 64);
-  auto found = FindKept(preemptor);
+  const size_t most = std::clamp<size_t>((size_t{1} << 19) / (inputs.nodes.size() + 1), 4, 64);
+  const auto find = [&](auto is_of_use) {
+    return absl::c_find_if(latest_, [&](const auto& it) { return is_of_use(it->preemptor()); });
+  };
+  auto found = find([&](const PreemptorClass& kept) { return kept == preemptor; });
+  if (found == latest_.end() && !exact) {
+    found = find([&](const auto& kept) { return RequestsSlightlyLess(kept, preemptor); });
+  }
   if (found == latest_.end()) {
     if (latest_.size() >= most) latest_.resize(most - 1);
     found = latest_.insert(latest_.end(), std::make_unique<CandidateBounds>(preemptor));
   }
-  return Use(found, nodes, levels, nominator, budget_changes, own_row);
-}
-
-CandidateBounds* BoundCache::FindReusable(const PreemptorClass& preemptor, const NodeTable& nodes,
-                                          const PriorityLevels& levels, const Nominator& nominator,
-                                          const NodeJournal& budget_changes, NodeRow own_row) {
-  if (FindKept(preemptor) != latest_.end()) return nullptr;
-  const auto found = std::find_if(latest_.begin(), latest_.end(), [&](const auto& kept) {
-    return RequestsSlightlyLess(kept->preemptor(), preemptor);
-  });
-  if (found == latest_.end()) return nullptr;
-  return &Use(found, nodes, levels, nominator, budget_changes, own_row);
-}
-
-BoundCache::Kept::iterator BoundCache::FindKept(const PreemptorClass& preemptor) {
-  return std::find_if(latest_.begin(), latest_.end(),
-                      [&](const auto& kept) { return kept->preemptor() == preemptor; });
-}
-
-CandidateBounds& BoundCache::Use(Kept::iterator kept, const NodeTable& nodes,
-                                 const PriorityLevels& levels, const Nominator& nominator,
-                                 const NodeJournal& budget_changes, NodeRow own_row) {
-  std::rotate(latest_.begin(), kept, kept + 1);
-  with_nominated_pods_.CatchUp(nodes, nominator);
-  latest_.front()->Refresh(nodes, levels, nominator, with_nominated_pods_, budget_changes, own_row);
+  std::rotate(latest_.begin(), found, found + 1);
+  with_nominated_pods_.CatchUp(inputs.nodes, inputs.nominator);
+  latest_.front()->Refresh(inputs, with_nominated_pods_);
   return *latest_.front();
 }
 

@@ -38,6 +38,15 @@ class ByBound {
   const uint8_t counts_;
 };
 
+// What bounds depend on, as of now.
+struct BoundInputs {
+  const NodeTable& nodes;
+  const PriorityLevels& levels;
+  const Nominator& nominator;
+  const NodeJournal& budget_changes;  // nodes where other budgets protect pods than before
+  NodeRow own_row = -1;               // that the preemptor is nominated to itself, or -1
+};
+
 // The bounds of all nodes for one class, and their order. Follows a table and nominations: costs
 // the rows that changed. Scheduling thread.
 class CandidateBounds {
@@ -45,12 +54,7 @@ class CandidateBounds {
   explicit CandidateBounds(PreemptorClass preemptor) : preemptor_(std::move(preemptor)) {}
   const PreemptorClass& preemptor() const { return preemptor_; }
 
-  // `levels` are as of now, and so are the rows that have nominated pods. `own_row`: that the pod
-  // in question is nominated to itself, or -1. `budget_changes`: the nodes on which pods are
-  // protected by other budgets than before.
-  void Refresh(const NodeTable& nodes, const PriorityLevels& levels, const Nominator& nominator,
-               const NominatedRows& with_nominated_pods, const NodeJournal& budget_changes,
-               NodeRow own_row = -1);
+  void Refresh(const BoundInputs& inputs, const NominatedRows& with_nominated_pods);
 
   int size() const { return static_cast<int>(feasibility_.size()); }
   // True only if nothing is possible; may stay false when the last one is gone.
@@ -81,7 +85,7 @@ class CandidateBounds {
   }
   void Forget(NodeRow row);
   void Compute(NodeRow row, const BoundCalculator& calculator, BoundCalculator::Pods nominated);
-  void ComputeAll(const BoundCalculator& calculator);
+  void ComputeAll(const BoundCalculator& calculator, int rows);
   void ComputeForgotten(const BoundCalculator& calculator, const NominatedRows& with_nominated_pods,
                         NodeRow own_row);
 
@@ -118,26 +122,13 @@ inline NodeRow ByBound::Better(NodeRow left, NodeRow right) const {
 // The bounds for the classes that came last. Scheduling thread.
 class BoundCache {
  public:
-  // In step with `nodes`. Valid until the next call.
-  CandidateBounds& Find(const PreemptorClass& preemptor, const NodeTable& nodes,
-                        const PriorityLevels& levels, const Nominator& nominator,
-                        const NodeJournal& budget_changes, NodeRow own_row = -1);
-  // The same, of a class that RequestsSlightlyLess(); null if there is none, or if those of the
-  // preemptor's own class are kept.
-  CandidateBounds* FindReusable(const PreemptorClass& preemptor, const NodeTable& nodes,
-                                const PriorityLevels& levels, const Nominator& nominator,
-                                const NodeJournal& budget_changes, NodeRow own_row = -1);
+  // Of the preemptor's class. If that is not kept, of one that RequestsSlightlyLess(), unless the
+  // bounds have to be `exact`. Valid until the next call.
+  CandidateBounds& Find(const PreemptorClass& preemptor, const BoundInputs& inputs, bool exact);
 
  private:
-  using Kept = std::vector<std::unique_ptr<CandidateBounds>>;
-
-  CandidateBounds& Use(Kept::iterator kept, const NodeTable& nodes, const PriorityLevels& levels,
-                       const Nominator& nominator, const NodeJournal& budget_changes,
-                       NodeRow own_row);
-  Kept::iterator FindKept(const PreemptorClass& preemptor);
-
   NominatedRows with_nominated_pods_;
-  Kept latest_;  // first
+  std::vector<std::unique_ptr<CandidateBounds>> latest_;  // first
 };
 
 }  // namespace berth

@@ -199,20 +199,6 @@ EvictionFeasibility BoundCalculator::Compute(NodeRow row, Pods nominated,
   return possible;
 }
 
-void BoundCalculator::ComputeAll(std::vector<EvictionFeasibility>& feasibility,
-                                 std::vector<CandidateBound>& bounds) const {
-  const NodeRow size = nodes_.size();
-  feasibility.resize(size);
-  bounds.clear();
-  for (NodeRow row = 0; row < size; ++row) {
-    CandidateBound bound;
-    feasibility[row] = Compute(row, {}, bound);
-    if (feasibility[row].kind() != EvictionFeasibility::Kind::kPossible) continue;
-    if (bounds.empty()) bounds.resize(size);
-    bounds[row] = bound;
-  }
-}
-
 // All unprotected victims go first: what is still missing then takes some that are protected.
 CandidateBound BoundCalculator::WithBudgets(CandidateBound bound, NodeRow row, Pods nominated,
                                             const DisruptionBudgets& budgets) const {

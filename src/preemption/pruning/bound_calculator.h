@@ -101,10 +101,6 @@ class BoundCalculator {
   // too. `bound` is set if something is possible.
   using Pods = absl::Span<const std::shared_ptr<const PodInfo>>;
   EvictionFeasibility Compute(NodeRow row, Pods nominated, CandidateBound& bound) const;
-  // The same of all rows, as if no pods were nominated. `bounds` stays empty if nothing is
-  // possible.
-  void ComputeAll(std::vector<EvictionFeasibility>& feasibility,
-                  std::vector<CandidateBound>& bounds) const;
   // `bound` with budgets: its `violations` are how many protected pods have to go at least.
   CandidateBound WithBudgets(CandidateBound bound, NodeRow row, Pods nominated,
                              const DisruptionBudgets& budgets) const;

@@ -44,7 +44,7 @@ class CandidateHeap {
   }
   // `row` has another bound, after Tighten().
   void Update(NodeRow row) {
-    if (has_own_order_ && bounds_.is_possible(row)) own_.Update(row, Order(*this));
+    if (has_own_order_ && bounds_.is_possible(row)) own_.Update(row, Order());
   }
   void Remove(NodeRow row) {
     if (has_own_order_) {
@@ -66,16 +66,7 @@ class CandidateHeap {
 
  private:
   // For own_.
-  class Order {
-   public:
-    explicit Order(const CandidateHeap& heap)
-        : by_bound_(heap.bounds_, heap.is_left_.data(), /*counts=*/1) {}
-    NodeRow BestOf(NodeRow begin, NodeRow end) const { return by_bound_.BestOf(begin, end); }
-    NodeRow Better(NodeRow left, NodeRow right) const { return by_bound_.Better(left, right); }
-
-   private:
-    const ByBound by_bound_;
-  };
+  ByBound Order() const { return ByBound(bounds_, is_left_.data(), /*counts=*/1); }
 
   void Hide(NodeRow row) {
     constexpr size_t kFew = 16, kPartOfAll = 64;  // so many cost less than to order all
@@ -97,7 +88,7 @@ class CandidateHeap {
     is_left_ = Left();
     bounds_.ShowAll();
     has_own_order_ = true;
-    if (!bounds_.none_is_possible()) own_.Build(bounds_.size(), Order(*this));
+    if (!bounds_.none_is_possible()) own_.Build(bounds_.size(), Order());
   }
 
   CandidateBounds& bounds_;

@@ -54,30 +54,22 @@ std::optional<SearchResult> PrunedSearch::Find(const PreemptionQuery& query) {
     fit_error.AddAllWithoutVictims(query.statuses, query.potential_nodes);
     return SearchResult{.failure = std::move(fit_error).ToStatus()};
   }
-  const NodeRow own_row = NominatedRow(handle_.nominator(), handle_.nodes(), query.pod);
-  const auto search_by = [&](CandidateBounds& bounds, std::optional<SearchResult>& result) {
+  const BoundInputs inputs{nodes, *levels_, handle_.nominator(), query.budgets.changed_nodes(),
+                           NominatedRow(handle_.nominator(), nodes, query.pod)};
+  for (const bool exact : {false, true}) {
     DryRunner dry_runs(handle_, query, dry_runs_);
-    BestFirstSearch search(handle_, query, preemptor, dry_runs, bounds, with_victims, *levels_,
-                           own_row);
+    BestFirstSearch search(handle_, query, preemptor, dry_runs,
+                           bounds_.Find(preemptor, inputs, exact), with_victims, *levels_,
+                           inputs.own_row);
     CandidateList candidates(query.range.candidates);
     const Outcome outcome = search.Find(query.state.for_explanation(), candidates);
-    if (outcome != Outcome::kDone) return outcome;
-    if (candidates.empty() && with_victims.has_value()) {
-      dry_runs.AddOthersWithoutVictims(*with_victims);
-    }
-    result = candidates.empty() ? std::move(dry_runs).NoCandidates()
-                                : SearchResult{.candidates = std::move(candidates).Take()};
-    return outcome;
-  };
-  std::optional<SearchResult> result;
-  CandidateBounds* const reusable = bounds_.FindReusable(
-      preemptor, nodes, *levels_, handle_.nominator(), query.budgets.changed_nodes(), own_row);
-  if (reusable != nullptr && search_by(*reusable, result) != Outcome::kNeedsOwnBounds)
-    return result;
-  search_by(bounds_.Find(preemptor, nodes, *levels_, handle_.nominator(),
-                         query.budgets.changed_nodes(), own_row),
-            result);
-  return result;
+    if (outcome == Outcome::kNeedsOwnBounds) continue;
+    if (outcome == Outcome::kYielded) break;
+    if (!candidates.empty()) return SearchResult{.candidates = std::move(candidates).Take()};
+    if (with_victims.has_value()) dry_runs.AddOthersWithoutVictims(*with_victims);
+    return std::move(dry_runs).NoCandidates();
+  }
+  return std::nullopt;
 }
 
 PreemptorClass PrunedSearch::ClassOf(const PreemptionQuery& query,

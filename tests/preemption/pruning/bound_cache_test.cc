@@ -41,11 +41,12 @@ TEST_P(BoundsOfNodes, FollowNodesPodsAndNominations) {
       nominator.Nominate(pod.Request("cpu", "1").Obj(), absl::StrCat("n", nodes.Below(GetParam())));
     }
     const NodeRow own_row = nodes.Below(3) == 0 ? nodes.Below(table.size() + 1) - 1 : -1;
-    CandidateBounds& kept = cache.Find(preemptor, table, levels, nominator, budgets, own_row);
+    const BoundInputs inputs{table, levels, nominator, budgets, own_row};
+    CandidateBounds& kept = cache.Find(preemptor, inputs, /*exact=*/true);
     CandidateBounds fresh(preemptor);
     NominatedRows nominated_rows;
     nominated_rows.CatchUp(table, nominator);
-    fresh.Refresh(table, levels, nominator, nominated_rows, budgets, own_row);
+    fresh.Refresh(inputs, nominated_rows);
     for (NodeRow row = 0; row < table.size(); ++row) {
       ASSERT_EQ(kept.feasibility(row), fresh.feasibility(row)) << step;
       if (!fresh.is_possible(row)) continue;

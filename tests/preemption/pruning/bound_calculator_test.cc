@@ -5,7 +5,9 @@
 #include <array>
 #include <vector>
 
+#include "berth/testing/fake_handle.h"
 #include "gtest/gtest.h"
+#include "preemption/pruning/bound_cache.h"
 #include "tests/preemption/pruning/changing_nodes.h"
 
 namespace berth::testing {
@@ -70,6 +72,8 @@ TEST(BoundCalculator, AllRowsAtOnceAreWhatEachIs) {
   SCOPED_TRACE(kSeed);
   std::array<int, 3> seen = {};
   int merged = 0;
+  const FakeNominator nominator;
+  const NodeJournal budgets;
   for (const int count : {300, 5'000}) {
     ChangingNodes nodes(kSeed, count);
     PriorityLevels priority_levels;
@@ -77,6 +81,8 @@ TEST(BoundCalculator, AllRowsAtOnceAreWhatEachIs) {
       nodes.Change();
       if (step % 100 > 0 || (count > 300 && step < 5'500)) continue;
       Read(priority_levels, nodes.table());
+      NominatedRows none;
+      none.CatchUp(nodes.table(), nominator);
       for (int milli_cpu = 0; milli_cpu < 12'000; milli_cpu += 3'000) {
         const int memory = nodes.Below(9), priority = nodes.Below(7) - 2;
         PreemptorClass preemptor = ClassOf(milli_cpu, memory, priority);
@@ -84,20 +90,18 @@ TEST(BoundCalculator, AllRowsAtOnceAreWhatEachIs) {
         if (nodes.Below(4) == 0) preemptor.need->needed.requests.emplace_back(kCpu, -1);
         if (nodes.Below(8) == 0) preemptor.need.reset();
         const BoundCalculator calculator(preemptor, nodes.table(), priority_levels);
-        std::vector<EvictionFeasibility> all;
-        std::vector<CandidateBound> bounds;
-        calculator.ComputeAll(all, bounds);
-        ASSERT_EQ(static_cast<int>(all.size()), nodes.table().size());
-        ASSERT_TRUE(bounds.empty() || bounds.size() == all.size());
+        CandidateBounds all(preemptor);
+        all.Refresh({nodes.table(), priority_levels, nominator, budgets}, none);
+        ASSERT_EQ(all.size(), nodes.table().size());
         for (NodeRow row = 0; row < nodes.table().size(); ++row) {
           CandidateBound bound;
           const EvictionFeasibility feasibility = calculator.Compute(row, {}, bound);
-          ASSERT_EQ(all[row], feasibility) << step << ", row " << row;
+          ASSERT_EQ(all.feasibility(row), feasibility) << step << ", row " << row;
           ++seen[static_cast<size_t>(feasibility.kind())];
           merged += feasibility.kind() == EvictionFeasibility::Kind::kStillInsufficient &&
                     feasibility.short_of() == 0;
           if (feasibility.kind() != EvictionFeasibility::Kind::kPossible) continue;
-          ASSERT_EQ(bounds[row].scores(), bound.scores()) << step << ", row " << row;
+          ASSERT_EQ(all.at(row).scores(), bound.scores()) << step << ", row " << row;
         }
       }
     }

@@ -49,7 +49,8 @@ TEST(CandidateHeap, GivesTheHighestBoundFirst) {
     CandidateBounds bounds(ClassOf(3000, 2, 4));
     NominatedRows none;
     none.CatchUp(table, nominator);
-    bounds.Refresh(table, levels, nominator, none, NodeJournal());
+    const NodeJournal budgets;
+    bounds.Refresh({table, levels, nominator, budgets}, none);
     // Nearly all are left, or some, or some are listed.
     const int kind = nodes.Below(3);
     std::vector<uint8_t> is_left(table.size());
