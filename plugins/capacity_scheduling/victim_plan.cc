@@ -351,7 +351,9 @@ class Planner {
       EvictedUnits gone = NoneGone();
       status = Gather(site, more, original, gone, too_late);
       if (status.ok()) status = SpareOthers(original, gone, result);
-      if (status.ok()) Fill(original, gone, result);
+      const NodeInfo* node = &original;
+      if (status.ok() && more == More::kYes) node = &SpareOnTheWay(site.row, gone, result, status);
+      if (status.ok()) Fill(*node, gone, result);
     }
     if (status.ok() || too_late.empty()) return status;
     rows_too_late_.insert(site.row);
@@ -553,6 +555,34 @@ class Planner {
     waits_ = true;
     result.nominated_node.reset();
     return Status::Unschedulable("waiting for terminating pods to give back their quota");
+  }
+
+  // Who went elsewhere, for the quotas, may have made room there too: then those who went for room
+  // on the site may stay. Returns the node that the pod gets.
+  const NodeInfo& SpareOnTheWay(NodeRow site, EvictedUnits& gone, PostFilterResult& result,
+                                Status& status) {
+    const NodeInfo& original = nodes_.node(site);
+    constexpr size_t kMostRows = 16;
+    bool any_on_site = false;
+    std::set<NodeRow> elsewhere;
+    for (const int unit : gone.all()) {
+      for (const Symbol name : units_.unit(unit).nodes) {
+        const NodeRow row = nodes_.FindRow(name);
+        if (row == site) any_on_site = true;
+        const bool is_open = row != site && absl::c_binary_search(rows_, row) &&
+                             query_.book.KindOf(row) == query_.book.KindOf(site);
+        if (is_open && elsewhere.size() < kMostRows) elsewhere.insert(row);
+      }
+    }
+    if (!any_on_site) return original;
+    for (const NodeRow row : elsewhere) {
+      const NodeInfo& node = nodes_.node(row);
+      if (!SumsHold(node, gone) || !Filter(node, gone).ok()) continue;
+      const size_t before = gone.all().size();
+      status = SpareOthers(node, gone, result, Orders::kWeighed);
+      if (!status.ok() || gone.all().size() < before) return node;
+    }
+    return original;
   }
 
   // Whether sums of requests allow the pod on the node, if `spared` stayed. That mostly says no,

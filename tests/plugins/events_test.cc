@@ -35,12 +35,13 @@ std::string EventsOf(const PluginRegistration& registration, const std::string& 
 
 TEST(Events, AreThoseOfKubeScheduler) {
   const std::map<std::string, std::string> want = {
-      // All after ElasticQuota are ours: in a tree of quotas the nodes bound what may be lent, and
-      // devices are counted as what they are once a claim has them.
+      // All after ElasticQuota are ours: in a tree of quotas the nodes bound what may be lent and
+      // where pods can take it back, and devices are counted as what they are once a claim has
+      // them.
       {"CapacityScheduling",
        "Pod/Delete Pod/UpdatePodScaleDown! ElasticQuota/* ClusterQuota/* Node/Add "
-       "Node/UpdateNodeAllocatable ResourceClaim/Add ResourceClaim/Update ResourceSlice/* "
-       "DeviceClass/*"},
+       "Node/UpdateNodeAllocatable Node/UpdateNodeLabel Node/UpdateNodeTaint ResourceClaim/Add "
+       "ResourceClaim/Update ResourceSlice/* DeviceClass/*"},
       {"Coscheduling",
        // The PodGroups of scheduler-plugins, Volcano and Kubernetes.
        "PodGroup/Add PodGroup/Update PodGroup/Add PodGroup/Update PodGroup/Add PodGroup/Update "
