@@ -223,13 +223,15 @@ void GroupPreemption::PlanInOrders(const AttemptRequest& request,
     // before the one that it needs.
     none_fits = !draft.evicts() && draft.most_placed() == 0;
   }
+  // Undecided: other orders, and other places for those that go first, are not tried.
+  const std::string tried_in =
+      absl::StrCat("Evictions were tried in ", tried, tried == 1 ? " order" : " orders");
   if (most > 0 && most < request.minimum) {
     result.placeable_by_evictions = most;
-    result.evictions_finding =
-        absl::StrCat("Evictions were tried in ", tried, tried == 1 ? " order" : " orders",
-                     " and make room for ", most, " of ", request.minimum, ": undecided.");
+    result.evictions_finding = absl::StrCat(tried_in, " and make room for ", most, " of ",
+                                            request.minimum, ": undecided.");
   } else if (tried > 0 && leaving.empty() && retry_at == absl::InfiniteFuture()) {
-    result.evictions_finding = "Evictions were tried and make no room for it.";
+    result.evictions_finding = absl::StrCat(tried_in, " and make no room for it: undecided.");
   }
   if (retry_at < absl::InfiniteFuture()) {
     PodFailure& told = result.failed.front();
