@@ -3,6 +3,8 @@
 #include "engine/group_preemption.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -68,14 +70,26 @@ std::string PlanText(int victims, bool tried_evictions, bool waits_for_pods) {
                          : "It waits for devices of claims that nobody uses any more.";
 }
 
+bool HasVictimRules(const AttemptRequest& request) {
+  return absl::c_any_of(request.framework->plugins().post_filter, [](const auto& hook) {
+    return dynamic_cast<VictimRules*>(hook.plugin) != nullptr;
+  });
+}
+
+// Whether any pod on a node may be evicted for one of these. Rules of plugins go by more than
+// priority.
+bool AnyMayBeEvicted(const AttemptRequest& request, const NodeTable& nodes) {
+  int32_t highest = std::numeric_limits<int32_t>::min();
+  for (const PodPtr& pod : request.pods) highest = std::max(highest, pod->priority());
+  return HasVictimRules(request) || nodes.AnyPriorityBelow(highest);
+}
+
 // Whether it may matter which pods go first: for some plugin they may leave a quota too little for
 // the next to go. Only of small groups, as each order is a plan of its own.
 bool OrderOfVictimsMayDecide(const AttemptRequest& request) {
   constexpr size_t kMostMembers = 32;
   return !request.quorum.has_parts() && request.pods.size() <= kMostMembers &&
-         absl::c_any_of(request.framework->plugins().post_filter, [](const auto& hook) {
-           return dynamic_cast<VictimRules*>(hook.plugin) != nullptr;
-         });
+         HasVictimRules(request);
 }
 constexpr int kMostElsewhere = 3;
 
@@ -231,7 +245,9 @@ void GroupPreemption::PlanInOrders(const AttemptRequest& request,
     result.evictions_finding = absl::StrCat(tried_in, " and make room for ", most, " of ",
                                             request.minimum, ": undecided.");
   } else if (tried > 0 && leaving.empty() && retry_at == absl::InfiniteFuture()) {
-    result.evictions_finding = absl::StrCat(tried_in, " and make no room for it: undecided.");
+    result.evictions_finding = AnyMayBeEvicted(request, cluster_.nodes())
+                                   ? absl::StrCat(tried_in, " and make no room for it: undecided.")
+                                   : "No pod may be evicted for it.";
   }
   if (retry_at < absl::InfiniteFuture()) {
     PodFailure& told = result.failed.front();
