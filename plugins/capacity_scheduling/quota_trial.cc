@@ -429,15 +429,8 @@ std::vector<VictimUnit> QuotaTrial::Units() const {
 }
 
 bool QuotaTrial::MayTakePlacesOfOwn(int32_t priority) const {
-  switch (book_.tree().spec(taker_.quota).preemption) {
-    case QuotaPreemption::kNever:
-      return false;
-    case QuotaPreemption::kLowerPriority:
-      return priority < taker_.priority;
-    case QuotaPreemption::kLowerOrNewerEqualPriority:
-      return priority <= taker_.priority;
-  }
-  return false;
+  const bool may_preempt = book_.tree().spec(taker_.quota).preemption != QuotaPreemption::kNever;
+  return may_preempt && priority < taker_.priority;
 }
 
 std::vector<const QuotaPromise*> QuotaTrial::PromisesThatMayGive() const {

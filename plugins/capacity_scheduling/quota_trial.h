@@ -91,8 +91,8 @@ class QuotaTrial final : public VictimTrial {
   std::optional<QuotaHolder> HolderOf(const VictimUnit& unit) const;
   // Whether they may go, without the places that are promised to others of their gang.
   TakingVerdict WithoutPlacesOfGang(const VictimUnit& unit, const QuotaHolder& holder) const;
-  // Whether its own quota lets it take what a pod of that priority is promised; of an equal one,
-  // perhaps.
+  // Whether its own quota lets it take what a pod of that priority is promised. Not of an equal
+  // one: gangs whose members are of several ages would take turns.
   bool MayTakePlacesOfOwn(int32_t priority) const;
   // Of nominated pods that may give, those that go first in front; the same in units.
   std::vector<const QuotaPromise*> PromisesThatMayGive() const;

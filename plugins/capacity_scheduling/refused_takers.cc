@@ -282,13 +282,19 @@ __int128 RefusedTakers::Figures::BeyondBelow(QuotaId quota, const LineAmounts& r
 
 __int128 RefusedTakers::Figures::RunningBeyondBelow(QuotaId above, int line, Bound bound,
                                                     __int128 excess) {
-  const auto [known, is_new] = beyond_below_.try_emplace({above, line, bound, excess}, 0);
-  if (!is_new) return known->second;
-  __int128 beyond = 0;
-  for (const QuotaId child : tree_.children(above)) {
-    if (const __int128 of = RunningBeyond(child, line, bound); of > excess) beyond += of;
+  const auto [known, is_new] = beyond_below_.try_emplace({above, line, bound});
+  std::vector<Beyond>& most_first = known->second;
+  if (is_new) {
+    for (const QuotaId child : tree_.children(above)) {
+      if (const __int128 of = RunningBeyond(child, line, bound); of > 0) most_first.push_back({of});
+    }
+    absl::c_sort(most_first, [](const Beyond& a, const Beyond& b) { return a.of_one > b.of_one; });
+    __int128 so_far = 0;
+    for (Beyond& beyond : most_first) beyond.with_those_before = so_far += beyond.of_one;
   }
-  return known->second = beyond;
+  const auto end = absl::c_partition_point(
+      most_first, [excess](const Beyond& beyond) { return beyond.of_one > excess; });
+  return end == most_first.begin() ? 0 : std::prev(end)->with_those_before;
 }
 
 // Of what the quota has more than its bound, what could be taken: pods that leave give it back in

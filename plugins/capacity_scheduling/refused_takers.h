@@ -4,7 +4,6 @@
 #define BERTH_PLUGINS_CAPACITY_SCHEDULING_REFUSED_TAKERS_H_
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -117,7 +116,11 @@ class RefusedTakers {
 
     const QuotaTree& tree_;
     QuotaShares shares_;
-    std::map<std::tuple<QuotaId, int, Bound, __int128>, __int128> beyond_below_;
+    struct Beyond {
+      __int128 of_one = 0, with_those_before = 0;
+    };
+    // Of the children of a quota, by line and bound, those with the most first.
+    absl::flat_hash_map<std::tuple<QuotaId, int, Bound>, std::vector<Beyond>> beyond_below_;
     // At and below the quota, by line: of pods that leave, and of those and nominated ones.
     absl::flat_hash_map<std::pair<QuotaId, int>, __int128> leaving_, not_running_;
   };

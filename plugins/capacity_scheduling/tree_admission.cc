@@ -56,43 +56,56 @@ Status TreeAdmission::PreFilter(CycleState& state, const PodInfo& pod, const Nod
   book_.OnPending(pod);  // it may have waited before there was a tree
   if (!state.for_explanation()) refused_takers_.Remove(*pod.identity());
   const QuotaBook::WithoutNomination without_nomination(book_, pod);
+  std::vector<NodeRow> without_room;
+  Status status = Admit(state, pod, *quota, nodes, result, without_room);
+  std::list<QuotaBook::WithoutNomination> without_others;
+  if (!status.ok() || result.node_names.has_value()) LeaveOutNominated(pod, *quota, without_others);
+  if (!without_others.empty()) {
+    result = {};
+    without_room.clear();
+    status = Admit(state, pod, *quota, nodes, result, without_room);
+  }
+  if (result.node_names.has_value()) {
+    tree_state.without_room = std::make_shared<std::vector<NodeRow>>(std::move(without_room));
+  }
+  return status;
+}
+
+// What nominated pods are charged counts.
+Status TreeAdmission::Admit(const CycleState& state, const PodInfo& pod, QuotaId quota,
+                            const NodeTable& nodes, PreFilterResult& result,
+                            std::vector<NodeRow>& without_room) {
   const QuotaTree& tree = book_.tree();
   const PodAmounts& request = book_.RequestOf(pod);
   const LineAmounts charge = tree.ChargeOf(request, nullptr);
   const LineAmounts possible = tree.PossibleOf(request, nullptr);
   const LineAmounts avoidable = tree.PossibleOf(book_.OpenClaimsOf(pod), nullptr);
-  const auto find_shortage = [&] { return tree.FindShortage(*quota, charge, possible, avoidable); };
-  std::list<QuotaBook::WithoutNomination> without_others;
-  if (find_shortage().has_value()) LeaveOutNominated(pod, *quota, without_others);
-  if (const auto shortage = find_shortage()) {
+  if (const auto shortage = tree.FindShortage(quota, charge, possible, avoidable)) {
     // Who borrows changes often: conditions of pods do not follow that.
     return Status::Unschedulable(state.for_explanation()
                                      ? DescribeInFull(tree, book_.WithNominated(*shortage))
                                      : book_.ToString(*shortage));
   }
-  if (const auto beyond = book_.BeyondMin(pod, *quota, charge, avoidable)) {
+  if (const auto beyond = book_.BeyondMin(pod, quota, charge, avoidable)) {
     return Status::Unschedulable(book_.BeyondMinToString(*beyond));
   }
-  std::vector<NodeRow> without_room;
-  Status narrowed = NarrowByLines(pod, *quota, nodes, result, without_room);
-  if (result.node_names.has_value()) {
-    tree_state.without_room = std::make_shared<std::vector<NodeRow>>(std::move(without_room));
-  }
-  return narrowed;
+  return NarrowByLines(pod, quota, nodes, result, without_room);
 }
 
-// Less important pods of its own quota, as nominations do not count for more important pods on
-// nodes; and pods of other quotas that were nominated later than the pod: their plans left it its
-// room.
+// Less important pods of its own quota, which it might evict there, as nominations do not count for
+// more important pods on nodes; and pods of other quotas that were nominated later than the pod:
+// their plans left it its room.
 void TreeAdmission::LeaveOutNominated(const PodInfo& pod, QuotaId quota,
                                       std::list<QuotaBook::WithoutNomination>& without) {
   const QuotaPromise* const own = book_.FindPromise(*pod.identity());
   const bool any_later = own != nullptr && book_.AnyPromisedBeside(quota);
   const std::optional<int32_t> least = book_.LeastPriorityPromised(quota);
-  if (!any_later && !(least.has_value() && *least < pod.priority())) return;
+  const bool any_lower = least.has_value() && *least < pod.priority() &&
+                         book_.tree().spec(quota).preemption != QuotaPreemption::kNever;
+  if (!any_later && !any_lower) return;
   book_.ForEachPromise([&](const QuotaPromise& promise) {
     const bool counts = promise.charge.quota == quota
-                            ? promise.charge.key.priority >= pod.priority()
+                            ? !any_lower || promise.charge.key.priority >= pod.priority()
                             : own == nullptr || promise.order < own->order;
     if (!counts) without.emplace_back(book_, *promise.pod);
   });

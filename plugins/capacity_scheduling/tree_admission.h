@@ -105,6 +105,8 @@ class TreeAdmission final : public NominationRules {
   Status Plan(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
               QuotaTrial& trial, PostFilterResult& result);
   bool AnyLeavesFrom(absl::string_view node_name) const;
+  Status Admit(const CycleState& state, const PodInfo& pod, QuotaId quota, const NodeTable& nodes,
+               PreFilterResult& result, std::vector<NodeRow>& without_room);
   void LeaveOutNominated(const PodInfo& pod, QuotaId quota,
                          std::list<QuotaBook::WithoutNomination>& without);
   Status PlanTaking(absl::Span<const VictimUnit> places, CycleState& state, const PodInfo& pod,

@@ -130,10 +130,10 @@ std::vector<std::shared_ptr<const PodInfo>> ClusterState::NominationsEndedBy(
   return ended;
 }
 
-bool ClusterState::HasNominationRules(const PodInfo& pod) const {
-  const Framework* const framework =
-      profiles_ == nullptr ? nullptr : profiles_->Find(pod.scheduler_name());
-  return framework != nullptr && !framework->plugins().nomination_rules.empty();
+bool ClusterState::HasNominationRules() const {
+  return profiles_ != nullptr && absl::c_any_of(profiles_->all(), [](const Framework* framework) {
+           return !framework->plugins().nomination_rules.empty();
+         });
 }
 
 void ClusterState::Assume(const std::shared_ptr<const PodInfo>& pod, Symbol node_name) {

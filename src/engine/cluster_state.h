@@ -151,9 +151,9 @@ class ClusterState {
   // NominationRules of the pod's profile say that they count for it.
   std::vector<std::shared_ptr<const PodInfo>> NominationsEndedBy(const PodInfo& preemptor,
                                                                  Symbol node_name) const;
-  // Whether a plugin of the pod's profile may have kept its place for pods of higher priority too:
-  // it has NominationRules.
-  bool HasNominationRules(const PodInfo& pod) const;
+  // Whether a plugin of some profile has NominationRules: places of nominated pods may then hold
+  // back pods of higher priority, too.
+  bool HasNominationRules() const;
   // Whether a place is all that the pod has: it is nominated, and on no node.
   bool IsOnlyNominated(const PodInfo& pod) const {
     return cache_.FindPod(*pod.identity()) == nullptr && !nominations_.NominatedNode(pod).empty();

@@ -34,7 +34,7 @@ void FailureHandler::RequeuePodsBlockedByNomination(const std::shared_ptr<const 
                                                     absl::string_view node_name) {
   const bool is_told = !pod->nominated_node_name().empty();
   const int32_t highest_priority =
-      cluster_.HasNominationRules(*pod) ? std::numeric_limits<int32_t>::max() : pod->priority();
+      cluster_.HasNominationRules() ? std::numeric_limits<int32_t>::max() : pod->priority();
   queue_.MoveAllOnEvent({EventResource::AssignedPod(), action::kDelete, "AssignedPodDelete"},
                         {.old_pod = is_told ? pod : AsAssigned(*pod, node_name)},
                         {.highest_priority = highest_priority,

@@ -114,7 +114,7 @@ bool TakingRule::EndsBeyondShare(const QuotaTaker& taker,
 
 // What is beyond shares becomes less with each taking: of the two sides the one that has the most
 // of it loses some, and the other one comes to have less. So nobody takes in turns.
-bool TakingRule::EvensOut(const QuotaTaker& taker, const QuotaHolder& holder,
+bool TakingRule::EvensOut(const QuotaTaker& taker, const QuotaHolder* holder,
                           const QuotaTree::Branches& branches) const {
   if (!EndsBeyondShare(taker, branches)) return false;
   return absl::c_all_of(taker.request, [&](const auto& asked) {
@@ -124,8 +124,10 @@ bool TakingRule::EvensOut(const QuotaTaker& taker, const QuotaHolder& holder,
     const __int128 beyond = UsedWith(taker, branches, line, amount, a) - a.bound;
     if (beyond <= 0) return true;
     const Side b = SideOf(branches.b, branches.ancestor, line, Bound::kShare);
-    const int64_t held = AmountOfLine(holder.amounts, line);
-    return held > 0 && b.used - b.bound > beyond && b.used - held >= b.bound;
+    if (b.used - b.bound <= beyond) return false;
+    if (holder == nullptr) return true;
+    const int64_t held = AmountOfLine(holder->amounts, line);
+    return held > 0 && b.used - held >= b.bound;
   });
 }
 
@@ -213,23 +215,35 @@ TakingVerdict TakingRule::UnlessTooSoon(const QuotaHolder& holder, QuotaId from,
   return {};
 }
 
-bool TakingRule::MayReclaim(const QuotaTaker& taker) const {
-  const ReclaimStrategy strategy = tree_.spec(taker.quota).reclaim;
-  if (strategy == ReclaimStrategy::kNever) return false;
+template <class Test>
+bool TakingRule::OnSomeSide(const QuotaTaker& taker, const Test& test) const {
   for (QuotaId quota = taker.quota; quota != QuotaTree::kCluster; quota = tree_.parent(quota)) {
     // As a side of its parent, and, of the taker's own quota, beside its children.
     for (const QuotaId ancestor : {tree_.parent(quota), quota}) {
-      const QuotaTree::Branches branches{quota, quota, ancestor};
-      if (StaysWithin(taker, branches, Bound::kGuarantee, nullptr)) return true;
-      if (strategy == ReclaimStrategy::kFairShare && EndsBeyondShare(taker, branches)) return true;
+      if (test(QuotaTree::Branches{quota, quota, ancestor})) return true;
     }
   }
   return false;
 }
 
-TakingVerdict TakingRule::WhyNotReclaim(const QuotaTaker& taker) const {
-  if (taker.quota == QuotaTree::kCluster || MayReclaim(taker)) return {};
+bool TakingRule::MayReclaim(const QuotaTaker& taker) const {
   const ReclaimStrategy strategy = tree_.spec(taker.quota).reclaim;
+  return strategy != ReclaimStrategy::kNever &&
+         OnSomeSide(taker, [&](const QuotaTree::Branches& branches) {
+           return StaysWithin(taker, branches, Bound::kGuarantee, nullptr) ||
+                  (strategy == ReclaimStrategy::kFairShare && EndsBeyondShare(taker, branches));
+         });
+}
+
+TakingVerdict TakingRule::WhyNotReclaim(const QuotaTaker& taker) const {
+  const ReclaimStrategy strategy = tree_.spec(taker.quota).reclaim;
+  const auto stays_within = [&](const QuotaTree::Branches& branches) {
+    return StaysWithin(taker, branches, Bound::kGuarantee, nullptr) ||
+           (strategy == ReclaimStrategy::kFairShare &&
+            StaysWithin(taker, branches, Bound::kShare, nullptr));
+  };
+  if (taker.quota == QuotaTree::kCluster) return {};
+  if (strategy != ReclaimStrategy::kNever && OnSomeSide(taker, stays_within)) return {};
   if (strategy == ReclaimStrategy::kNever) {
     return {.taking = Taking::kNever, .quota = taker.quota};
   }
@@ -245,8 +259,8 @@ bool TakingRule::MayGive(const QuotaTaker& taker, QuotaId holder) const {
   const QuotaTree::Branches branches = tree_.BranchesOf(taker.quota, holder);
   if (FenceBetween(taker.quota, holder, branches) != QuotaTree::kCluster) return false;
   const auto by = [&](Bound bound) {
-    const bool may_take = bound == Bound::kShare ? EndsBeyondShare(taker, branches)
-                                                 : StaysWithin(taker, branches, bound, nullptr);
+    const bool may_take = StaysWithin(taker, branches, bound, nullptr) ||
+                          (bound == Bound::kShare && EvensOut(taker, nullptr, branches));
     return may_take && absl::c_any_of(taker.request, [&](const auto& asked) {
              return asked.second > 0 && tree_.Concerns(holder, asked.first) &&
                     IsAboveOn(asked.first, holder, branches, bound, nullptr);
@@ -287,7 +301,7 @@ TakingVerdict TakingRule::MayTake(const QuotaTaker& taker, const QuotaHolder& ho
   TakingVerdict why;
   const auto by = [&](Bound bound) {
     const bool may_take = StaysWithin(taker, branches, bound, &why) ||
-                          (bound == Bound::kShare && EvensOut(taker, holder, branches));
+                          (bound == Bound::kShare && EvensOut(taker, &holder, branches));
     return may_take && IsAbove(taker, holder, branches, bound, why);
   };
   const bool may_take =

@@ -72,8 +72,8 @@ class TakingRule {
 
   TakingVerdict MayTake(const QuotaTaker& taker, const QuotaHolder& holder) const;
 
-  // Why the taker may take nothing from other quotas, whichever pods hold it; kYes if it may. Of
-  // quotas above its own only the nearest is named.
+  // Why the taker is due nothing of other quotas, whichever pods hold it; kYes if it is. Of quotas
+  // above its own only the nearest is named.
   TakingVerdict WhyNotReclaim(const QuotaTaker& taker) const;
 
   // Quick tests that hold if MayTake() says yes: whether the taker may take from any other quota,
@@ -92,11 +92,14 @@ class TakingRule {
   // These say in `why`, unless it is null, what decides if the answer is no.
   bool StaysWithin(const QuotaTaker& taker, const QuotaTree::Branches& branches, Bound bound,
                    TakingVerdict* why) const;
+  // Whether a side that the taker is on passes.
+  template <class Test>
+  bool OnSomeSide(const QuotaTaker& taker, const Test& test) const;
   // What the taker's side has less than its share is no whole pod. Whether it may be the taker, if
   // others have even more beyond theirs; and whether they do, and keep their share without the
-  // holder.
+  // holder, unless that is null.
   bool EndsBeyondShare(const QuotaTaker& taker, const QuotaTree::Branches& branches) const;
-  bool EvensOut(const QuotaTaker& taker, const QuotaHolder& holder,
+  bool EvensOut(const QuotaTaker& taker, const QuotaHolder* holder,
                 const QuotaTree::Branches& branches) const;
   __int128 UsedWith(const QuotaTaker& taker, const QuotaTree::Branches& branches, int line,
                     int64_t amount, const Side& side) const {
