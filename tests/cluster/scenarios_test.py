@@ -52,6 +52,7 @@ LEFT_OUT = {
     "quota_children_over_the_max": TIME,
     "item_21_namespaces_of_one_quota": TIME,
     # Pods end one after the other there: how many of a queue run then is the same, which ones is not.
+    "item_22_splits_hold_over_time": "ends many pods at once",
     "import_kueue_cohort_tree": "ends many pods at once",
     "item_22_shares_by_attrition": "ends many pods at once",
     # Who of a queue gets the room that victims leave goes by whose backoff ends first.
