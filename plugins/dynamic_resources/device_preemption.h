@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/time/time.h"
 #include "berth/api/symbol.h"
 #include "berth/framework/handle.h"
@@ -67,6 +68,10 @@ class DevicePreemption {
   // The pod is gone, as far as the preemptor's attempt goes.
   void Release(const CycleState& state, const PodInfo& preemptor, const PodInfo& pod,
                ClaimsState& data) const;
+  // The pod's own claims that only pods use which are gone for this dry run have no devices.
+  void UpdateWithoutOwn(ClaimsState& data) const;
+  // The claims with these uids have none.
+  void SetWithoutOwn(const absl::flat_hash_set<std::string>& freed, ClaimsState& data) const;
   // Claims that count as free in the plan that a gang is making. Found once for a plan. Each counts
   // for a minute: then it is taken for lost.
   const std::vector<ReturnedClaim>& ReturnedInPlan() const;

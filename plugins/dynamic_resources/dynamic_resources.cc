@@ -175,9 +175,10 @@ Status DynamicResources::Filter(const CycleState& state, const PodInfo& pod,
 }
 
 // Unless it is feasible.
-void DynamicResources::Reject(NodeRow row, ClaimVerdict verdict, NodeVerdicts& verdicts) const {
+void DynamicResources::Reject(NodeRow row, ClaimVerdict verdict, Code code,
+                              NodeVerdicts& verdicts) const {
   if (verdict == ClaimVerdict::kFeasible) return;
-  verdicts.Set(row, verdicts_.CodeOf(verdict),
+  verdicts.Set(row, code,
                ClaimVerdicts::SharesText(verdict) ? static_cast<uint8_t>(verdict)
                                                   : NodeVerdicts::kNoReasonId);
 }
@@ -198,9 +199,12 @@ Status DynamicResources::FilterNodes(const CycleState& state, const PodInfo& pod
     const NodeRow row = rows[i];
     const NodeInfo& node = nodes.node(row);
     --left;
+    const auto reject = [&](ClaimVerdict verdict) {
+      Reject(row, verdict, verdicts_.CodeOf(verdict, claims, node), verdicts);
+    };
     const auto known = of_class.find(classes[i]);
     if (known != of_class.end()) {
-      Reject(row, known->second, verdicts);
+      reject(known->second);
       continue;
     }
     if (state.work_budget().IsSpent() && claims.may_allocate() &&
@@ -212,7 +216,7 @@ Status DynamicResources::FilterNodes(const CycleState& state, const PodInfo& pod
     NodeAllocations::Spend(claims, state.work_budget());
     if (!verdict.ok()) return Status::Error(verdict.status());
     if (classes[i] != NodesByDevices::kNone) of_class.emplace(classes[i], *verdict);
-    Reject(row, *verdict, verdicts);
+    reject(*verdict);
   }
   claims.allocations->left_at_last_yield = std::numeric_limits<int>::max();
   return Status::Success();

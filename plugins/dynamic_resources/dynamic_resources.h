@@ -176,7 +176,7 @@ class DynamicResources final : public Plugin,
   void FollowLimits(const PodInfo& pod, ClaimsState& data) const;
   // Whether the claim's devices are what keeps the pod off some node.
   bool IsInTheWay(const ClaimsState& data, size_t claim, const NodeStatuses& statuses) const;
-  void Reject(NodeRow row, ClaimVerdict verdict, NodeVerdicts& verdicts) const;
+  void Reject(NodeRow row, ClaimVerdict verdict, Code code, NodeVerdicts& verdicts) const;
   std::string GroupOf(const PodInfo& pod) const;  // "" for none
   std::shared_ptr<const DeviceLimitsOfPod> FindLimits(const PodInfo& pod) const {
     return limits_->For(handle_.profile_name(), pod);
