@@ -181,6 +181,7 @@ struct ClaimsState : StateData {
   // of devices, of claims that no other pod uses.
   absl::flat_hash_set<std::string> gone_pods;  // uids
   bool in_dry_run = false;                     // some are gone for this state alone
+  bool are_others_gone = false;                // the same of pods that may have no devices
   ReleasedDevices released;
   // The same of the pod's own claims: what they have, and the pod as if they had nothing, or null.
   // Counts on nodes that cannot use what they have.

@@ -27,19 +27,18 @@ DevicePreemption::DevicePreemption(Handle& handle, const ClusterDevices& devices
       reader_(reader),
       is_enabled_(is_enabled),
       gone_in_plan_(handle.Shared<GoneInPlan>()),
-      preemptors_awaiting_writes_(is_enabled ? std::make_shared<PreemptorsAwaitingWrites>()
-                                             : nullptr) {}
+      awaiting_writes_(is_enabled ? std::make_shared<NotedPreemptors>() : nullptr) {}
 
 // Members of a gang are also filtered in its plan, which is part of the attempt.
 void DevicePreemption::Begin(const CycleState& state, const PodInfo& pod) {
   if (!is_enabled_ || state.for_explanation() || gone_in_plan_->number != 0) return;
-  preemptors_awaiting_writes_->Forget(pod);
+  awaiting_writes_->Forget(pod);
 }
 
 void DevicePreemption::Release(const CycleState& state, const PodInfo& preemptor,
                                const PodInfo& pod, ClaimsState& data) const {
   const bool gives_all_back = UpdateReleased(data, pod, devices_, handle_);
-  if (!gives_all_back && !state.for_explanation()) preemptors_awaiting_writes_->Note(preemptor);
+  if (!gives_all_back && !state.for_explanation()) awaiting_writes_->Note(preemptor);
 }
 
 void DevicePreemption::RemoveGoneInPlan(const CycleState& state, const PodInfo& preemptor,
@@ -104,11 +103,10 @@ void DevicePreemption::UpdateWithoutOwn(ClaimsState& data) const {
   if (gone_in_plan_->number != 0) return;
   absl::flat_hash_set<std::string> freed;
   for (size_t i = 0; i < claims.claims.size(); ++i) {
-    const bool all_gone = claims.may_be_freed[i] &&
-                          absl::c_all_of(claims.claims[i].claim().status().reserved_for(),
-                                         [&](const auto& user) {
-                                           return data.gone_pods.contains(user.uid());
-                                         });
+    const bool all_gone =
+        claims.may_be_freed[i] &&
+        absl::c_all_of(claims.claims[i].claim().status().reserved_for(),
+                       [&](const auto& user) { return data.gone_pods.contains(user.uid()); });
     if (all_gone) freed.emplace(claims.claims[i].object.uid());
   }
   SetWithoutOwn(freed, data);

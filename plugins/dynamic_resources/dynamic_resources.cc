@@ -153,6 +153,7 @@ Status DynamicResources::RemovePod(CycleState& state, const PodInfo& pod, const 
                                    const NodeInfo&) {
   ClaimsState* const data = state.FindMutable(kClaimsState);
   if (data == nullptr) return Status::Success();
+  data->are_others_gone = true;
   preemption_.Remove(state, pod, removed, *data);
   FollowLimits(pod, *data);
   return Status::Success();
@@ -170,8 +171,12 @@ Status DynamicResources::Filter(const CycleState& state, const PodInfo& pod,
   const absl::StatusOr<const ClaimsState*> read = state.Read(kClaimsState);
   if (!read.ok()) return HasResourceClaims(pod) ? Status::Error(read.status()) : Status::Success();
   const absl::StatusOr<ClaimVerdict> verdict = verdicts_.On(**read, node);
-  return verdict.ok() ? verdicts_.StatusOf(*verdict, *(*read)->pod, node)
-                      : Status::Error(verdict.status());
+  if (!verdict.ok()) return Status::Error(verdict.status());
+  const bool are_missing = *verdict != ClaimVerdict::kFeasible;
+  if (are_missing && (*read)->are_others_gone && !state.for_explanation()) {
+    without_devices_.Note(pod);
+  }
+  return verdicts_.StatusOf(*verdict, *(*read)->pod, node);
 }
 
 // Unless it is feasible.
@@ -373,6 +378,7 @@ Status DynamicResources::Reserve(CycleState& state, const PodInfo& pod,
     if (data->allocations[i] == nullptr) continue;
     devices_->Promise(pod.uid(), claims.claims[i].object, data->allocations[i]);
   }
+  without_devices_.Forget(pod);
   nominated_->Took(pod, data->allocations, *devices_);
   gang_.Add(std::string(pod.uid()), Symbol::Intern(node_name), claims.asked, data->pod,
             data->reserved);
@@ -466,7 +472,7 @@ Status DynamicResources::PollPreBind(CycleState& state, const PodInfo&, absl::st
 
 std::vector<ClusterEventWithHint> DynamicResources::EventsToRegister() const {
   return ClaimEvents(handle_.objects(), devices_->inventory().features(), nominated_,
-                     preemption_.preemptors_awaiting_writes());
+                     preemption_.awaiting_writes());
 }
 
 Status DynamicResources::SignPod(const PodInfo& pod, PodSignature& signature) const {
