@@ -536,6 +536,7 @@ void DynamicResources::ExplainWaiting(const PodInfo& pod, const Status& rejectio
   waiting.reason = WaitingReason::kDevices;
   if (rejection.IsWait()) return ExplainPreBind(pod, waiting);
   if (rejection.reasons().empty()) return;
+  waiting.until = devices_->NextGivenUp();  // more devices are free then
   const std::string& reason = rejection.reasons().front();
   const bool cannot_allocate =
       reason == kCannotAllocate &&
