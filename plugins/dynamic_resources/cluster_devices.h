@@ -135,7 +135,7 @@ class ClusterDevices {
     std::string claim_key;
     Allocation allocation;
     UsedDevices devices;
-    bool is_expected = false;             // a special claim that the watch has not shown yet
+    bool is_expected = false;              // a special claim that the watch has not shown yet
     std::optional<absl::Time> written_at;  // since when all of its pods have written
     std::optional<absl::Time> passed_at;   // and when the watch was seen to show later writes
     absl::Time GivenUpAt() const;
