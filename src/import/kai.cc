@@ -52,6 +52,7 @@ class KaiImporter {
     Problems& problems = imported_.problems;
     ImportedQuota quota;
     quota.from = object.subject();
+    quota.gives_all_back = true;
     quota.where = object.where();
     quota.key = absl::StrCat("kai/", object.name);
     quota.name = object.name;

@@ -60,6 +60,7 @@ class VolcanoImporter {
     Problems& problems = imported_.problems;
     ImportedQuota quota;
     quota.from = object.subject();
+    quota.gives_all_back = true;
     quota.where = object.where();
     quota.key = absl::StrCat("volcano/", object.name);
     quota.name = object.name;

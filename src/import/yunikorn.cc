@@ -141,6 +141,7 @@ class YuniKornImporter {
     ImportedQuota quota;
     const std::string path = absl::StrCat(above, ".", own);
     quota.from = absl::StrCat("YuniKorn queue ", path);
+    quota.gives_all_back = true;
     quota.where = value.where();
     quota.key = absl::StrCat("yunikorn/", path);
     quota.name = path;

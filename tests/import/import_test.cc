@@ -294,6 +294,44 @@ spec: {resources: {gpu: {quota: 1, limit: -1}}}
   EXPECT_EQ(Of(Find(back, "usual").weights, "gpu"), "0");
 }
 
+// What a quota does not name is not taken back from it; there it is.
+TEST(Import, WhoIsGuaranteedNothingGivesBack) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: a}, spec: "
+       "{deserved: {cpu: 4}}}\n---\n"
+       "{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: b}, spec: {}}\n",
+       "b"},
+      {"{apiVersion: scheduling.run.ai/v2, kind: Queue, metadata: {name: a}, spec: {resources: "
+       "{cpu: {quota: 4000, limit: -1}, gpu: {quota: 0, limit: -1}}}}\n---\n"
+       "{apiVersion: scheduling.run.ai/v2, kind: Queue, metadata: {name: b}, spec: {resources: "
+       "{memory: {quota: 1, limit: -1}}}}\n",
+       "b"},
+      {"partitions: [{name: default, queues: [{name: root, queues: [{name: a, resources: "
+       "{guaranteed: {vcore: 4}}}, {name: b}]}]}]\n",
+       "root.b"}};
+  for (const auto& [text, name] : cases) {
+    const ImportResult result = Import(text);
+    ASSERT_TRUE(result.problems.ok()) << result.problems.ToString();
+    const ReadBack back = Validate(result.yaml);
+    EXPECT_EQ(Of(Find(back, name).min, "cpu"), "0") << result.yaml;
+    EXPECT_EQ(Of(Find(back, name).min, "gpu"), "none") << result.yaml;  // nobody is guaranteed any
+    EXPECT_THAT(result.yaml, HasSubstr("# 0: others are guaranteed it"));
+  }
+  // A parent names it already, and a parent has no pods.
+  const ReadBack back = Validate(Import(R"(
+partitions:
+- queues:
+  - name: root
+    queues:
+    - {name: p, resources: {guaranteed: {vcore: 2}}, queues: [{name: c}]}
+    - {name: q, queues: [{name: d}]}
+)")
+                                     .yaml);
+  EXPECT_EQ(Of(Find(back, "root.p.c").min, "cpu"), "none");
+  EXPECT_EQ(Of(Find(back, "root.q").min, "cpu"), "none");
+  EXPECT_EQ(Of(Find(back, "root.q.d").min, "cpu"), "0");
+}
+
 TEST(Import, OtherTypesAreErrors) {
   const std::pair<const char*, const char*> cases[] = {
       {"{apiVersion: scheduling.run.ai/v2, kind: Queue, metadata: {name: a}, spec: {resources: 3}}",
