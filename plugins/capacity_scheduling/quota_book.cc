@@ -155,6 +155,8 @@ void QuotaBook::ChargeDevicesAnew() {
   for (NodeRow row = 0; row < nodes.size(); ++row) {
     const NodeInfo& node = nodes.node(row);
     for (const std::shared_ptr<const PodInfo>& pod : node.pods()) {
+      const bool has_claims = !pod->spec().resource_claims().empty();
+      if (!has_claims && !behind_resources_.BackAnyOf(*pod)) continue;
       QuotaCharge* const charge = charges_.Find(*pod->identity());
       if (charge == nullptr) continue;
       Amount now = AmountOf(*pod, charge->quota, &LabelsOf(node));
