@@ -133,14 +133,16 @@ void CheckPodsNames(const std::vector<Object>& objects, absl::Span<const QuotaSp
   std::map<std::pair<absl::string_view, std::string>, std::pair<const Object*, int>> unknown;
   for (const Object& object : objects) {
     if (object.kind() != Kind::kPod) continue;
-    const auto& labels = object.As<api::Pod>().metadata().labels();
-    for (const absl::string_view label :
-         {kQuotaLabel, kKoordinatorQuotaLabel, kAlibabaQuotaLabel}) {
-      const auto named = labels.find(std::string(label));
-      const auto& known = label == kQuotaLabel ? clusters : all;
-      if (named == labels.end() || known.contains(named->second)) continue;
-      ++unknown.try_emplace({label, named->second}, &object, 0).first->second.second;
-    }
+    object.packed()->ReadOwn([&](const api::Pod& pod) {  // As() would keep what it unpacks
+      const auto& labels = pod.metadata().labels();
+      for (const absl::string_view label :
+           {kQuotaLabel, kKoordinatorQuotaLabel, kAlibabaQuotaLabel}) {
+        const auto named = labels.find(std::string(label));
+        const auto& known = label == kQuotaLabel ? clusters : all;
+        if (named == labels.end() || known.contains(named->second)) continue;
+        ++unknown.try_emplace({label, named->second}, &object, 0).first->second.second;
+      }
+    });
   }
   for (const auto& [name, pods] : unknown) {
     problems.AddWarning(
