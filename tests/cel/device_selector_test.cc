@@ -80,6 +80,19 @@ TEST(DeviceSelector, MayBeUsedAgain) {
   }
 }
 
+TEST(DeviceSelector, CostsTheSizeOfAddressesThatAreToDiffer) {
+  const Device device = Gpu();
+  const auto cost_of = [&](absl::string_view expression) {
+    uint64_t cost = 0;
+    EXPECT_TRUE(DeviceSelector::Compile(expression)->Matches(device, &cost).ok()) << expression;
+    return cost;
+  };
+  EXPECT_EQ(cost_of("ip('::1') == ip('::1')"), 3u);
+  EXPECT_EQ(cost_of("ip('::1') != ip('::1')"), 4u);
+  EXPECT_EQ(cost_of("ip('1.1.1.1') != ip('::1')"), 3u);
+  EXPECT_EQ(cost_of("cidr('10.0.0.0/8') != cidr('::/0')"), 2u);
+}
+
 TEST(ValidateSelector, AsAnApiServer) {
   EXPECT_TRUE(ValidateSelector("device.driver == 'a'").ok());
   EXPECT_FALSE(ValidateSelector("device.driver").ok());
