@@ -121,7 +121,8 @@ std::optional<bool> TreeAdmission::NominationCountsFor(const PodInfo& nominated,
   if (trial_ != nullptr && trial_->IsGone(nominated)) return false;
   if (*quota == promise->charge.quota) return std::nullopt;
   const QuotaPromise* const own = book_.FindPromise(*pod.identity());
-  return own == nullptr || promise->order < own->order;
+  // Later plans left the pod its room on its own node, not on others.
+  return own == nullptr || own->charge.node != promise->charge.node || promise->order < own->order;
 }
 
 // Looks only at nodes that the pod's own selectors allow: of a model that no node is of it is not

@@ -67,8 +67,8 @@ class TreeAdmission final : public NominationRules {
   Status BeginTrial(const CycleState& state, absl::Span<const PodInfo* const> preemptors,
                     std::unique_ptr<VictimTrial>& trial);
   // Of one quota, priorities decide. For pods of other quotas a nominated pod counts, unless it
-  // gives way in the plan that is made, or was nominated later than the pod: the one that was first
-  // has the room, and plans of others leave it that.
+  // gives way in the plan that is made, or was nominated to the same node later than the pod: the
+  // one that was first has the room, and plans of others leave it that.
   std::optional<bool> NominationCountsFor(const PodInfo& nominated,
                                           const PodInfo& pod) const override;
   void ExplainWaiting(const PodInfo& pod, WaitingFor& waiting) const;
