@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "absl/algorithm/container.h"
+#include "berth/preemption/victim_rules.h"
 #include "engine/group_preemption_draft.h"
 #include "engine/post_filter_bounds.h"
 #include "search/room.h"
@@ -25,6 +26,12 @@ bool EvictsLowerPriorityOnly(const AttemptRequest& request) {
     if (last != nullptr && AreEquivalent(*pod, *last)) return true;
     last = pod.get();
     return bounds.FreeLowerPriorityOnly(*pod);
+  });
+}
+
+bool HasVictimRules(const AttemptRequest& request) {
+  return absl::c_any_of(request.framework->plugins().post_filter, [](const auto& hook) {
+    return dynamic_cast<VictimRules*>(hook.plugin) != nullptr;
   });
 }
 

@@ -20,6 +20,9 @@ bool AnyNominated(const AttemptRequest& request, const ClusterState& cluster);
 // priority and their groups.
 bool EvictsLowerPriorityOnly(const AttemptRequest& request);
 
+// Whether a PostFilter plugin has VictimRules.
+bool HasVictimRules(const AttemptRequest& request);
+
 // How many of GroupShortage::members would have room at most, fewer than all, if all pods
 // were gone that PostFilter plugins could evict for the group. Absent if there may be enough, and
 // where that is not known: a plugin says nothing about its victims, a member holds a nomination

@@ -14,7 +14,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "berth/preemption/preemption.h"
-#include "berth/preemption/victim_rules.h"
 #include "engine/group_classes.h"
 #include "engine/group_eviction_bound.h"
 #include "engine/group_preemption_draft.h"
@@ -75,12 +74,6 @@ std::string InVainText(int pods) {
   if (pods == 0) return "No pod may be evicted for it.";
   return absl::StrCat("Evictions do not help: without the ", pods, pods == 1 ? " pod" : " pods",
                       " that may be evicted there is no place either.");
-}
-
-bool HasVictimRules(const AttemptRequest& request) {
-  return absl::c_any_of(request.framework->plugins().post_filter, [](const auto& hook) {
-    return dynamic_cast<VictimRules*>(hook.plugin) != nullptr;
-  });
 }
 
 // Whether any pod on a node may be evicted for one of these. Rules of plugins go by more than

@@ -24,7 +24,8 @@ struct PodsThatMayGo {
 };
 
 // Less important pods where the request allows members: of groups that cannot end, none if they
-// have none to spare. No more than `most`.
+// have none to spare. No more than `most`. PostFilter plugins that say nothing are taken to evict
+// these; whether they do is seen when a plan is made.
 PodsThatMayGo LessImportantPods(const AttemptRequest& request, const ClusterState& cluster,
                                 size_t most) {
   PodsThatMayGo found{{}, true};
@@ -95,9 +96,9 @@ GroupPreemption::EvictionSearch GroupPreemption::PlanBySearch(
   // Where room is held for it, it waits for that.
   if (request.group_search_steps == 0 || AnyNominated(request, cluster_)) return search;
   const auto most = static_cast<size_t>(request.group_search_steps);
-  PodsThatMayGo going = EvictsLowerPriorityOnly(request)
-                            ? LessImportantPods(request, cluster_, most)
-                            : PodsByVictimRules(request, cluster_, most);
+  PodsThatMayGo going = HasVictimRules(request) ? PodsByVictimRules(request, cluster_, most)
+                                                : LessImportantPods(request, cluster_, most);
+  going.is_all = going.is_all && EvictsLowerPriorityOnly(request);
   if (going.pods.empty() && going.is_all && leaving.empty())
     search.answer = GroupAnswer::kInfeasible;
   AttemptRequest bounded = request;
