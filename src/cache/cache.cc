@@ -71,10 +71,14 @@ size_t Cache::PositionOf(uint64_t arrival, const NodeInfo& node) const {
 }
 
 void Cache::Put(CachedPod pod) {
+  Record& record = *pods_.FindOrAdd(pod.pod->identity()).first;
+  PutInto(record, std::move(pod));
+}
+
+void Cache::PutInto(Record& record, CachedPod pod) {
   if (pod.assumed()) ++assumed_count_;
   const bool is_new = pod.arrival == 0;
   if (is_new) pod.arrival = ++arrivals_;
-  Record& record = *pods_.FindOrAdd(pod.pod->identity()).first;
   BERTH_CHECK(record.placed.pod == nullptr) << pod.pod->key() << " is on a node already";
   record.placed = std::move(pod);
   ++placed_count_;
@@ -145,9 +149,10 @@ bool Cache::RemovePod(UidRef pod) {
 }
 
 absl::Status Cache::AssumePod(std::shared_ptr<const PodInfo> pod, Symbol node_name) {
-  if (const CachedPod* known = FindPod(*pod->identity()); known != nullptr) {
-    return absl::AlreadyExistsError(
-        absl::StrCat("pod ", pod->key(), " is on node ", known->node_name.view(), " already"));
+  Record* record = pods_.Find(*pod->identity());
+  if (record != nullptr && record->placed.pod != nullptr) {
+    return absl::AlreadyExistsError(absl::StrCat("pod ", pod->key(), " is on node ",
+                                                 record->placed.node_name.view(), " already"));
   }
   if (pod->terminal()) {
     return absl::FailedPreconditionError(absl::StrCat("pod ", pod->key(), " is finished"));
@@ -156,7 +161,8 @@ absl::Status Cache::AssumePod(std::shared_ptr<const PodInfo> pod, Symbol node_na
   if (node == nullptr || !node->has_node()) {
     return absl::NotFoundError(absl::StrCat("there is no node ", node_name.view()));
   }
-  Put({std::move(pod), node_name, CachedPod::State::kAssumed});
+  if (record == nullptr) record = pods_.FindOrAdd(pod->identity()).first;
+  PutInto(*record, {std::move(pod), node_name, CachedPod::State::kAssumed});
   return absl::OkStatus();
 }
 
@@ -182,11 +188,11 @@ void Cache::FinishBinding(UidRef pod) {
   record->placed.state = CachedPod::State::kBinding;
 }
 
-bool Cache::TrackPod(const std::shared_ptr<const PodInfo>& pod) {
-  std::shared_ptr<const PodInfo>& last_seen = pods_.FindOrAdd(pod->identity()).first->last_seen;
-  const bool is_new = last_seen == nullptr;
-  last_seen = pod;
-  return is_new;
+Cache::Tracked Cache::TrackPod(const std::shared_ptr<const PodInfo>& pod) {
+  Record& record = *pods_.FindOrAdd(pod->identity()).first;
+  const bool is_new = record.last_seen == nullptr;
+  record.last_seen = pod;
+  return {is_new, record.placed.pod == nullptr ? nullptr : &record.placed};
 }
 
 void Cache::UntrackPod(UidRef pod) {

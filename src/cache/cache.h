@@ -90,9 +90,13 @@ class Cache {
 
   // --- Pods as the watch shows them, wherever they are ---
 
-  // This is the last that was seen of the pod, which may have no node. Returns whether it was not
-  // known before. Changes nothing about where it is counted.
-  bool TrackPod(const std::shared_ptr<const PodInfo>& pod);
+  struct Tracked {
+    bool is_new = false;                // it was not known before
+    const CachedPod* placed = nullptr;  // as FindPod()
+  };
+  // This is the last that was seen of the pod, which may have no node. Changes nothing about where
+  // it is counted.
+  Tracked TrackPod(const std::shared_ptr<const PodInfo>& pod);
   void UntrackPod(UidRef pod);
   bool Tracks(UidRef pod) const {
     const Record* const record = pods_.Find(pod);
@@ -153,6 +157,7 @@ class Cache {
   NodeEntry& EntryOf(Symbol name);
   void MarkChanged(Symbol name, NodeEntry& node);
   void Put(CachedPod pod);
+  void PutInto(Record& record, CachedPod pod);
   size_t PositionOf(uint64_t arrival, const NodeInfo& node) const;
   void Take(UidRef who);
   bool ReplaceInPlace(CachedPod& known, const std::shared_ptr<const PodInfo>& pod);

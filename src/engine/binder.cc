@@ -190,7 +190,7 @@ Binder::Binder(Executor& executor, std::function<void(std::function<void()>)> po
 
 Binder::~Binder() = default;
 
-void Binder::Start(Members members, int minimum, absl::Time now) {
+void Binder::Start(Members&& members, int minimum, absl::Time now) {
   auto batch = std::make_unique<Batch>();
   batch->binder = this;
   batch->minimum = minimum;

@@ -77,7 +77,7 @@ class Binder {
   using Members = absl::InlinedVector<Member, 1>;  // mostly a pod on its own
   // Takes over placements that Permit let through or made wait. `minimum`: how many of them must
   // get through for any to be bound.
-  void Start(Members members, int minimum, absl::Time now);
+  void Start(Members&& members, int minimum, absl::Time now);
 
   // --- Waiting pods ---
 

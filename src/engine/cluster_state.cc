@@ -198,10 +198,12 @@ std::vector<NodeRow> ClusterState::RowsWithLeavingPods() const {
   return rows;
 }
 
-void ClusterState::TrackPod(const std::shared_ptr<const PodInfo>& pod) {
-  if (cache_.TrackPod(pod) && pod->identity()->has_uid()) {
+const CachedPod* ClusterState::TrackPod(const std::shared_ptr<const PodInfo>& pod) {
+  const Cache::Tracked tracked = cache_.TrackPod(pod);
+  if (tracked.is_new && pod->identity()->has_uid()) {
     *pods_by_name_.FindOrAdd(pod->identity()).first = pod->identity();
   }
+  return tracked.placed;
 }
 
 std::shared_ptr<const PodInfo> ClusterState::FindPredecessor(const Object& pod) const {
@@ -293,12 +295,11 @@ void ClusterState::ApplyPod(const Object& object, ClusterChange& result) {
     }
   }
   if (pod->deletion_time().has_value()) leaving_.FindOrAdd(pod->identity());
-  TrackPod(pod);
+  const CachedPod* const known = TrackPod(pod);
+  const CachedPod counted = known == nullptr ? CachedPod() : *known;
   result.change.old_pod = old;
   result.change.new_pod = pod;
   result.groups = groups_.SetPod(pod);
-  const CachedPod* known = cache_.FindPod(*pod->identity());
-  const CachedPod counted = known == nullptr ? CachedPod() : *known;
   const Cache::PodChange placed = cache_.SetPod(pod);
 
   if (!IsAssigned(*pod)) {

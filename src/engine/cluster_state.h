@@ -172,7 +172,8 @@ class ClusterState {
   std::vector<std::string> GroupsOf(const Object& object) const;
   // Moves the members of these groups that are in another one now.
   void Regroup(std::vector<std::string> before, ClusterChange& result);
-  void TrackPod(const std::shared_ptr<const PodInfo>& pod);
+  // Where the pod is counted, or null.
+  const CachedPod* TrackPod(const std::shared_ptr<const PodInfo>& pod);
   void NoteOutsideChange(Symbol node_name);
   void PodGone(const Identity& pod, ClusterChange& result);
   void ApplyNode(const Object& object, ClusterChange& result);

@@ -15,8 +15,11 @@ AttemptResult EntryScheduler::Run(const AttemptRequest& request) {
 }
 
 AttemptResult EntryScheduler::Place(const AttemptRequest& request) {
-  if (static_cast<int>(request.pods.size()) < request.minimum) return TooFewMembers(request);
   AttemptResult result;
+  if (static_cast<int>(request.pods.size()) < request.minimum) {
+    result = TooFewMembers(request);
+    return result;
+  }
   cluster_.Refresh();
   if (group_placements_.Place(request, result)) {
     // done

@@ -20,7 +20,7 @@ void Inbox::Post(std::function<void()> work) {
   Add({.event = std::nullopt, .events = {}, .work = std::move(work)});
 }
 
-void Inbox::Add(Item item) {
+void Inbox::Add(Item&& item) {
   MutexLock lock(mutex_);
   if (closed_) return;
   const bool is_full = (more_.empty() ? items_ : more_.back()).size() >= kBlock;

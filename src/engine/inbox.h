@@ -42,7 +42,7 @@ class Inbox final : public WatchSink {
   bool stopped() const;
 
  private:
-  void Add(Item item);
+  void Add(Item&& item);
 
   mutable Mutex mutex_;
   CondVar arrived_;

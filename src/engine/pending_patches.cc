@@ -32,6 +32,7 @@ PendingPatches::PendingPatches(Cluster& cluster, Executor& executor)
 PendingPatches::~PendingPatches() {
   MutexLock lock(state_->mutex);
   state_->waiting = {};
+  state_->any_waits = false;
 }
 
 void PendingPatches::Add(PodStatusPatch patch) {
@@ -41,6 +42,7 @@ void PendingPatches::Add(PodStatusPatch patch) {
     const auto [waiting, is_new] = state_->waiting.FindOrAdd(pod);
     if (!is_new) return Merge(std::move(patch), *waiting);
     *waiting = std::move(patch);
+    state_->any_waits = true;
     state_->order.push_back(pod);
     if (state_->writers >= kMostWriters) return;
     ++state_->writers;
@@ -49,8 +51,10 @@ void PendingPatches::Add(PodStatusPatch patch) {
 }
 
 void PendingPatches::Drop(const Identity& pod) {
+  if (!state_->any_waits) return;
   MutexLock lock(state_->mutex);
   state_->waiting.Erase(pod);
+  state_->any_waits = !state_->waiting.empty();
 }
 
 void PendingPatches::WriteOne(const std::shared_ptr<State>& state) {
@@ -64,6 +68,7 @@ void PendingPatches::WriteOne(const std::shared_ptr<State>& state) {
       if (waiting == nullptr) continue;
       next = std::move(*waiting);
       state->waiting.Erase(*pod);
+      state->any_waits = !state->waiting.empty();
     }
   }
   // A pod that is gone needs no condition; anything else is written again with the next attempt. A

@@ -3,6 +3,7 @@
 #ifndef BERTH_SRC_ENGINE_PENDING_PATCHES_H_
 #define BERTH_SRC_ENGINE_PENDING_PATCHES_H_
 
+#include <atomic>
 #include <deque>
 #include <memory>
 
@@ -39,6 +40,7 @@ class PendingPatches {
     Executor& executor;
     Mutex mutex;
     IdentityMap<PodStatusPatch, ByUid> waiting ABSL_GUARDED_BY(mutex);
+    std::atomic<bool> any_waits = false;                   // of `waiting`, read without the mutex
     std::deque<IdentityPtr> order ABSL_GUARDED_BY(mutex);  // some may wait no more
     int writers ABSL_GUARDED_BY(mutex) = 0;
   };

@@ -11,7 +11,7 @@ namespace {
 
 // The next attempt evaluates all nodes and finds again what was tried, which costs as
 // much as one stage: so a search yields after several.
-constexpr int kStages = 4;
+constexpr int kFewestStages = 4;
 
 constexpr int32_t kNone = -1;
 
@@ -21,17 +21,16 @@ void DryRuns::Begin(const PreemptionQuery& query) {
   stages_ = 0;
   const bool has_results = !results_.in_order.empty() || !sparing_groups_.in_order.empty();
   if (pod_ == query.pod.packed() && (!has_results || inputs_ == CurrentInputs())) return;
-  const bool same_pod = pod_ == query.pod.packed();
+  const int most_stages = pod_ == query.pod.packed() ? 2 * most_stages_ : kFewestStages;
   End();
   pod_ = query.pod.packed();
-  may_yield_ = !same_pod;
+  most_stages_ = most_stages;
 }
 
 void DryRuns::End() {
   pod_ = nullptr;
   results_.Clear();
   sparing_groups_.Clear();
-  may_yield_ = true;
 }
 
 void DryRuns::Results::Clear() {
@@ -45,9 +44,9 @@ const DryRunResult* DryRuns::Run(const PreemptionQuery& query, NodeRow row) {
   int32_t& place = results.of_row[row];
   if (place != kNone) return &results.in_order[place].second;
   WorkBudget& budget = query.state.work_budget();
-  if (!may_yield_ || !budget.is_limited()) return &(last_ = RunNow(query, row));
+  if (!budget.is_limited()) return &(last_ = RunNow(query, row));
   if (budget.IsSpent()) {
-    if (++stages_ == kStages) {
+    if (++stages_ == most_stages_) {
       inputs_ = CurrentInputs();
       budget.Yield();
       return nullptr;

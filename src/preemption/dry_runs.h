@@ -15,8 +15,8 @@ namespace berth {
 
 // A search may need a dry run of every node. It yields between two of them when its WorkBudget is
 // spent. The attempt comes again, searches again, and finds here what it has tried: as long as the
-// cluster is as it was. If it changed meanwhile, nothing is kept, and the search runs to its end.
-// Scheduling thread.
+// cluster is as it was. If it changed meanwhile, nothing is kept, and the search does twice as much
+// before it yields: it ends however often the cluster changes. Scheduling thread.
 class DryRuns {
  public:
   explicit DryRuns(Handle& handle) : handle_(handle) {}
@@ -47,10 +47,10 @@ class DryRuns {
   Handle& handle_;
   std::shared_ptr<const PackedPod> pod_;  // whose search has no answer yet; or null
   Results results_, sparing_groups_;
-  DryRunResult last_;      // where they are not kept
-  Inputs inputs_;          // of the results, where it yielded
-  bool may_yield_ = true;  // until the cluster changes
-  int stages_ = 0;         // of this attempt: WorkBudget::Refill()
+  DryRunResult last_;    // where they are not kept
+  Inputs inputs_;        // of the results, where it yielded
+  int stages_ = 0;       // of this attempt: WorkBudget::Refill()
+  int most_stages_ = 0;  // of one attempt
 };
 
 }  // namespace berth

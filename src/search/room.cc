@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -28,14 +29,7 @@ using Counts = std::array<double, kBlock>;
 // reaches. For larger ones this makes up for what was lost.
 constexpr double kRoundUp = 1 + 4e-16;
 
-BERTH_VECTOR_CLONES
-void LimitByPods(const int64_t* allowed, const int64_t* count, int rows, double* room) {
-  for (int i = 0; i < rows; ++i) {
-    room[i] = std::max(0.0, static_cast<double>(allowed[i] - count[i]));
-  }
-}
-
-BERTH_VECTOR_CLONES
+// What is left of one resource on the nodes of a block, in pods, as far as it is less than `room`.
 void LimitByResource(const int64_t* allocatable, const int64_t* requested, double per_pod, int rows,
                      double* room) {
   for (int i = 0; i < rows; ++i) {
@@ -44,21 +38,55 @@ void LimitByResource(const int64_t* allocatable, const int64_t* requested, doubl
   }
 }
 
+// The same for numbers below kExactAmounts. Returns all bits of what there is: whether that held.
+BERTH_VECTOR_CLONES
+uint64_t LimitByExactResource(const int64_t* allocatable, const int64_t* requested, int64_t per_pod,
+                              int rows, int64_t* room) {
+  auto amounts = static_cast<uint64_t>(per_pod);
+  for (int i = 0; i < rows; ++i) {
+    const auto of_node = static_cast<uint64_t>(allocatable[i]);
+    const auto of_pods = static_cast<uint64_t>(requested[i]);
+    amounts |= of_node | of_pods;
+    const auto left = static_cast<int64_t>(of_node - of_pods);
+    const int64_t fits = Truncated(ToDouble(left > 0 ? left : 0) / ToDouble(per_pod));
+    room[i] = fits < room[i] ? fits : room[i];
+  }
+  return amounts;
+}
+
+BERTH_VECTOR_CLONES
+void ToDoubles(const int64_t* numbers, int rows, double* doubles) {
+  for (int i = 0; i < rows; ++i) doubles[i] = ToDouble(numbers[i]);
+}
+
 // The pods of a node, or none.
 enum class Beside : uint8_t { kItsPods, kNothing };
 
 void RoomOfBlock(const NeededResources& needed, const NodeTable& nodes, NodeRow first, int rows,
                  Beside beside, double* room) {
   static constexpr std::array<int64_t, kBlock> kZeros = {};
-  const auto used = [&](absl::Span<const int64_t> column) {
-    return beside == Beside::kItsPods ? column.data() + first : kZeros.data();
+  // Calls limit(allocatable, requested, per_pod) for what a pod takes: a place, and resources.
+  const auto for_each_limit = [&](auto limit) {
+    const auto used = [&](absl::Span<const int64_t> column) {
+      return beside == Beside::kItsPods ? column.data() + first : kZeros.data();
+    };
+    limit(nodes.allowed_pods().data() + first, used(nodes.pod_count()), 1);
+    for (const auto& [resource, amount] : needed.requests) {
+      if (amount <= 0) continue;
+      limit(nodes.allocatable(resource).data() + first, used(nodes.requested(resource)), amount);
+    }
   };
-  LimitByPods(nodes.allowed_pods().data() + first, used(nodes.pod_count()), rows, room);
-  for (const auto& [resource, amount] : needed.requests) {
-    if (amount <= 0) continue;
-    LimitByResource(nodes.allocatable(resource).data() + first, used(nodes.requested(resource)),
-                    static_cast<double>(amount), rows, room);
-  }
+  std::array<int64_t, kBlock> exact;
+  std::fill_n(exact.begin(), rows, kExactAmounts);
+  uint64_t amounts = 0;
+  for_each_limit([&](const int64_t* has, const int64_t* used, int64_t per_pod) {
+    amounts |= LimitByExactResource(has, used, per_pod, rows, exact.data());
+  });
+  if (amounts < static_cast<uint64_t>(kExactAmounts)) return ToDoubles(exact.data(), rows, room);
+  std::fill_n(room, rows, std::numeric_limits<double>::max());
+  for_each_limit([&](const int64_t* has, const int64_t* used, int64_t per_pod) {
+    LimitByResource(has, used, static_cast<double>(per_pod), rows, room);
+  });
 }
 
 int64_t ToCount(double room) {
