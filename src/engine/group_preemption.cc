@@ -69,13 +69,6 @@ std::string PlanText(int victims, bool tried_evictions, bool waits_for_pods) {
                          : "It waits for devices of claims that nobody uses any more.";
 }
 
-// `pods`: so many may go.
-std::string InVainText(int pods) {
-  if (pods == 0) return "No pod may be evicted for it.";
-  return absl::StrCat("Evictions do not help: without the ", pods, pods == 1 ? " pod" : " pods",
-                      " that may be evicted there is no place either.");
-}
-
 // Whether any pod on a node may be evicted for one of these. Rules of plugins go by more than
 // priority.
 bool AnyMayBeEvicted(const AttemptRequest& request, const NodeTable& nodes) {
@@ -89,6 +82,9 @@ bool IsSmall(const AttemptRequest& request) {
   constexpr size_t kMostMembers = 32;
   return !request.quorum.has_parts() && request.pods.size() <= kMostMembers;
 }
+
+constexpr char kNobodyMayGo[] = "No pod may be evicted for it.";
+constexpr char kNoMoreRoom[] = "Evictions would make no more room.";
 
 // Whether it may matter which pods go first: for some plugin they may leave a quota too little for
 // the next to go. Only of small groups, as each order is a plan of its own.
@@ -188,7 +184,7 @@ bool GroupPreemption::MayAnyEvictionsHelp(const AttemptRequest& request,
                                           const std::optional<GroupShortage>& shortage,
                                           AttemptResult& result) const {
   if (!MayAnyHelp(*request.framework, PodSpan(request.pods.data(), request.pods.size()))) {
-    if (!result.finding.empty()) result.evictions_finding = InVainText(0);
+    if (!result.finding.empty()) result.evictions_finding = kNobodyMayGo;
     result.evictions_are_in_vain = true;
     return false;
   }
@@ -199,7 +195,7 @@ bool GroupPreemption::MayAnyEvictionsHelp(const AttemptRequest& request,
   result.evictions_finding = *room > shortage->room
                                  ? absl::StrCat("Evictions would make room for at most ", *room,
                                                 " of ", shortage->members, ".")
-                                 : "Evictions would make no more room.";
+                                 : kNoMoreRoom;
   return false;
 }
 
@@ -250,7 +246,14 @@ void GroupPreemption::SayWhatWasTried(const AttemptRequest& request, const Order
                                       AttemptResult& result) const {
   if (search.answer == GroupAnswer::kInfeasible) {
     result.evictions_are_in_vain = true;
-    result.evictions_finding = InVainText(search.pods);
+    if (search.pods > 0) {
+      result.evictions_finding = absl::StrCat("Evictions do not help: without the ", search.pods,
+                                              search.pods == 1 ? " pod" : " pods",
+                                              " that may be evicted there is no place either.");
+    } else {
+      result.evictions_finding =
+          AnyMayBeEvicted(request, cluster_.nodes()) ? kNoMoreRoom : kNobodyMayGo;
+    }
     return;
   }
   const std::string undecided =
@@ -266,7 +269,7 @@ void GroupPreemption::SayWhatWasTried(const AttemptRequest& request, const Order
   } else if (tried.orders > 0 && !any_leaving && tried.retry_at == absl::InfiniteFuture()) {
     result.evictions_finding = AnyMayBeEvicted(request, cluster_.nodes())
                                    ? absl::StrCat(tried_in, " and make no room for it", undecided)
-                                   : "No pod may be evicted for it.";
+                                   : kNobodyMayGo;
   }
 }
 

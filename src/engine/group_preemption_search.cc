@@ -10,7 +10,9 @@
 #include "engine/group_eviction_bound.h"
 #include "engine/group_preemption.h"
 #include "engine/group_preemption_draft.h"
+#include "engine/group_shortage.h"
 #include "group/group_victims.h"
+#include "search/room.h"
 
 namespace berth {
 namespace {
@@ -23,9 +25,40 @@ struct PodsThatMayGo {
   bool is_all = false;  // no others may go, by whatever plan
 };
 
-// Less important pods where the request allows members: of groups that cannot end, none if they
-// have none to spare. No more than `most`. PostFilter plugins that say nothing are taken to evict
-// these; whether they do is seen when a plan is made.
+// Nodes on which some member might run if they had no pods of a lower priority than that.
+class RowsOfUse {
+ public:
+  RowsOfUse(const AttemptRequest& request, const NodeTable& nodes, int32_t priority)
+      : nodes_(nodes), priority_(priority) {
+    constexpr size_t kMostKinds = 8;  // of more the sums are not worth their time
+    std::vector<const PodInfo*> kinds;
+    for (const PodPtr& pod : request.pods) {
+      const bool is_known = absl::c_any_of(kinds, [&](const PodInfo* kind) {
+        return pod->SharesSpec(*kind) || pod->requests() == kind->requests();
+      });
+      if (is_known || kinds.size() > kMostKinds) continue;
+      kinds.push_back(pod.get());
+      const std::optional<PodNeed> need = FindNeed(*request.framework, nodes, *pod);
+      all_ = all_ || !need.has_value() || kinds.size() > kMostKinds;
+      if (need.has_value()) needs_.push_back(need->needed);
+    }
+  }
+  bool Contain(NodeRow row) const {
+    return all_ || absl::c_any_of(needs_, [&](const NeededResources& needed) {
+             return RoomWithoutPodsBelow(needed, nodes_, {&row, 1}, priority_, 1) > 0;
+           });
+  }
+
+ private:
+  const NodeTable& nodes_;
+  const int32_t priority_;
+  std::vector<NeededResources> needs_;
+  bool all_ = false;
+};
+
+// Less important pods where members might run: of groups that cannot end, none if they have none to
+// spare. No more than `most`. PostFilter plugins that say nothing are taken to evict these; whether
+// they do is seen when a plan is made.
 PodsThatMayGo LessImportantPods(const AttemptRequest& request, const ClusterState& cluster,
                                 size_t most) {
   PodsThatMayGo found{{}, true};
@@ -43,8 +76,9 @@ PodsThatMayGo LessImportantPods(const AttemptRequest& request, const ClusterStat
            });
   };
   const NodeTable& nodes = cluster.nodes();
+  const RowsOfUse rows_of_use(request, nodes, highest);
   const auto add_row = [&](NodeRow row) {
-    if (nodes.lowest_priority()[row] >= highest) return;
+    if (nodes.lowest_priority()[row] >= highest || !rows_of_use.Contain(row)) return;
     for (const PodPtr& pod : nodes.node(row).pods()) {
       if (!may_go(*pod)) continue;
       if (found.pods.size() == most) {
