@@ -96,6 +96,15 @@ bool DevicesBehindResources::Back(ResourceId resource) const {
   return is_enabled() && Classes().ClassOf(resource) != nullptr;
 }
 
+bool DevicesBehindResources::BackAnyOf(const PodInfo& pod) const {
+  bool any = false;
+  if (!is_enabled()) return any;
+  const ExtendedResourceClasses& classes = Classes();
+  pod.requests().ForEach(
+      [&](ResourceId resource, int64_t) { any = any || classes.ClassOf(resource) != nullptr; });
+  return any;
+}
+
 void DevicesBehindResources::Add(const QuotaDevices& devices, PodAmounts& amounts) const {
   if (!is_enabled()) return;
   const ExtendedResourceClasses& classes = Classes();

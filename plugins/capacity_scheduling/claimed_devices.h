@@ -62,6 +62,8 @@ class DevicesBehindResources {
   }
   // Whether a class backs the resource.
   bool Back(ResourceId resource) const;
+  // Whether a class backs a resource that the pod requests.
+  bool BackAnyOf(const PodInfo& pod) const;
   // Adds the devices behind the resources in `amounts`, which has nothing of claims yet.
   void Add(const QuotaDevices& devices, PodAmounts& amounts) const;
 

@@ -148,6 +148,30 @@ void QuotaBook::ReadDevices() {
   if (sees_devices()) shapes_.clear();  // by attribute they may ask for other devices now
 }
 
+// What is used follows from what there is, not from what slices said before: it is the same after a
+// restart.
+void QuotaBook::ChargeDevicesAnew() {
+  const NodeTable& nodes = handle_.nodes();
+  for (NodeRow row = 0; row < nodes.size(); ++row) {
+    const NodeInfo& node = nodes.node(row);
+    for (const std::shared_ptr<const PodInfo>& pod : node.pods()) {
+      const bool has_claims = !pod->spec().resource_claims().empty();
+      if (!has_claims && !behind_resources_.BackAnyOf(*pod)) continue;
+      QuotaCharge* const charge = charges_.Find(*pod->identity());
+      if (charge == nullptr) continue;
+      Amount now = AmountOf(*pod, charge->quota, &LabelsOf(node));
+      if (now.amounts == charge->amounts && now.claims == charge->claims) continue;
+      Leave(*charge);
+      charge->amounts = std::move(now.amounts);
+      charge->claims = std::move(now.claims);
+      Join(*pod, *charge);
+    }
+  }
+  taken_off_.clear();
+  last_ = nullptr;
+  nominator_version_.reset();
+}
+
 void QuotaBook::FollowNodes() {
   const NodeTable& nodes = handle_.nodes();
   const auto changes =
@@ -160,6 +184,7 @@ void QuotaBook::FollowNodes() {
   };
   if (same_slices && changes.has_value() && absl::c_none_of(*changes, counts)) return;
   ReadDevices();
+  if (!same_slices && sees_devices()) ChargeDevicesAnew();
   std::vector<int64_t> capacity(tree_.lines().size(), 0);
   // What devices stand for is as much as the allocator can find.
   const auto is_known = [this](const QuotaLine& line) {
@@ -550,11 +575,22 @@ void QuotaBook::Charge(const PodInfo& pod, const NodeInfo& node) {
 void QuotaBook::Enter(const PodInfo& pod, QuotaCharge entered) {
   QuotaCharge* const charge = charges_.FindOrAdd(pod.identity()).first;
   *charge = std::move(entered);
-  ++version_;
-  tree_.Charge(charge->quota, charge->amounts);
-  JoinClaims(pod, charge->quota, charge->claims, ClaimUser::Use::kRuns);
   by_quota_[charge->quota].emplace(charge->key, charge);
-  if (charge->leaving) CountLeaving(*charge, 1);
+  Join(pod, *charge);
+}
+
+void QuotaBook::Join(const PodInfo& pod, const QuotaCharge& charge) {
+  ++version_;
+  tree_.Charge(charge.quota, charge.amounts);
+  JoinClaims(pod, charge.quota, charge.claims, ClaimUser::Use::kRuns);
+  if (charge.leaving) CountLeaving(charge, 1);
+}
+
+void QuotaBook::Leave(const QuotaCharge& charge) {
+  ++version_;
+  tree_.Release(charge.quota, charge.amounts);
+  LeaveClaims(*charge.pod, charge.claims, ClaimUser::Use::kRuns);
+  if (charge.leaving) CountLeaving(charge, -1);
 }
 
 // The pod that a plan has taken off last; it may be placed and taken off again before it is back.
@@ -611,11 +647,8 @@ void QuotaBook::OnUnassigned(const PodInfo& pod) {
   if (charge == nullptr) return;
   tree_.Advance(handle_.clock().Now());
   KeepIfTakenOff(pod, *charge);
-  ++version_;
-  tree_.Release(charge->quota, charge->amounts);
-  LeaveClaims(*pod.identity(), charge->claims, ClaimUser::Use::kRuns);
+  Leave(*charge);
   by_quota_[charge->quota].erase(charge->key);
-  if (charge->leaving) CountLeaving(*charge, -1);
   last_ = pod.packed();
   charge_of_last_ = std::move(*charge);
   charges_.Erase(*pod.identity());

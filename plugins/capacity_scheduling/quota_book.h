@@ -283,6 +283,8 @@ class QuotaBook {
   void MovePromise(const QuotaPromise& promise, int sign);
   void Rebuild(std::vector<QuotaSpec> specs);
   void ReadDevices();
+  // All that run are charged for what slices say now of their devices.
+  void ChargeDevicesAnew();
   void FollowNodes();
   void FindKindsOfNodes();
   void FollowNominations();
@@ -291,6 +293,9 @@ class QuotaBook {
   void CountLeaving(const QuotaCharge& charge, int sign);
   void Charge(const PodInfo& pod, const NodeInfo& node);
   void Enter(const PodInfo& pod, QuotaCharge charge);
+  // The tree is charged for the pod, or that is taken back.
+  void Join(const PodInfo& pod, const QuotaCharge& charge);
+  void Leave(const QuotaCharge& charge);
   void KeepIfTakenOff(const PodInfo& pod, const QuotaCharge& charge);
   std::optional<QuotaCharge> ChargeBefore(const PodInfo& pod, const NodeInfo& node);
   bool StopWanting(UidRef pod);

@@ -52,7 +52,7 @@ bool HasOtherUsers(const api::ResourceClaim* before, const api::ResourceClaim& n
 // it is.
 QueueingHint AfterClaimChange(const PodInfo& pod, const ObjectChange& change,
                               const ObjectStore& objects, const NominatedDevices& nominated,
-                              const PreemptorsAwaitingWrites* refused) {
+                              const NotedPreemptors* refused) {
   if (change.new_object == nullptr) {
     const auto& last = change.old_object->As<api::ResourceClaim>();
     const bool frees = last.status().has_allocation() && HasNamedClaims(pod, objects);
@@ -115,10 +115,10 @@ QueueingHint AfterTaintRuleChange(const PodInfo&, const ObjectChange& change, co
 
 }  // namespace
 
-std::vector<ClusterEventWithHint> ClaimEvents(
-    const ObjectStore& objects, const DeviceFeatures& features,
-    std::shared_ptr<const NominatedDevices> nominated,
-    std::shared_ptr<const PreemptorsAwaitingWrites> refused) {
+std::vector<ClusterEventWithHint> ClaimEvents(const ObjectStore& objects,
+                                              const DeviceFeatures& features,
+                                              std::shared_ptr<const NominatedDevices> nominated,
+                                              std::shared_ptr<const NotedPreemptors> refused) {
   constexpr ActionType kAddOrUpdate = action::kAdd | action::kUpdate;
   const auto with = [&objects](auto hint) -> QueueingHintFn {
     return [&objects, hint = std::move(hint)](const PodInfo& pod, const ObjectChange& change) {

@@ -10,7 +10,7 @@
 #include "berth/framework/enqueue.h"
 #include "berth/handle/object_store.h"
 #include "plugins/dynamic_resources/nominated_devices.h"
-#include "plugins/dynamic_resources/preemptors_awaiting_writes.h"
+#include "plugins/dynamic_resources/noted_preemptors.h"
 
 namespace berth {
 
@@ -20,10 +20,10 @@ namespace berth {
 // Also when a claim gets other devices than were planned for its nominated pod: those are free; and
 // for those that were `refused` amid writes (if not null) when a claim has a user that it had not,
 // or one less: who is a user now can be evicted.
-std::vector<ClusterEventWithHint> ClaimEvents(
-    const ObjectStore& objects, const DeviceFeatures& features,
-    std::shared_ptr<const NominatedDevices> nominated,
-    std::shared_ptr<const PreemptorsAwaitingWrites> refused);
+std::vector<ClusterEventWithHint> ClaimEvents(const ObjectStore& objects,
+                                              const DeviceFeatures& features,
+                                              std::shared_ptr<const NominatedDevices> nominated,
+                                              std::shared_ptr<const NotedPreemptors> refused);
 
 }  // namespace berth
 

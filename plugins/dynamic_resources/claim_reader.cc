@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/node_selector.h"
 #include "plugins/dynamic_resources/binding_conditions.h"
@@ -37,6 +38,7 @@ Status ClaimReader::Read(const PodInfo& pod, ClaimsOfPod& of_pod) const {
   of_pod.available_on.resize(of_pod.claims.size());
   of_pod.in_flight.resize(of_pod.claims.size());
   of_pod.lost.resize(of_pod.claims.size());
+  of_pod.may_be_freed.resize(of_pod.claims.size());
   for (size_t i = 0; i < of_pod.claims.size(); ++i) {
     Status status = ReadClaim(i, of_pod, asked);
     if (!status.ok()) return status;
@@ -61,6 +63,7 @@ Status ClaimReader::ReadClaim(size_t position, ClaimsOfPod& of_pod, PodSignature
         NodeSelector::Create(allocation->node_selector(), "nodeSelectorTerms");
     if (!selector.ok()) return Status::Error(selector.status());
     of_pod.available_on[position] = *std::move(selector);
+    of_pod.may_be_freed[position] = MayBeFreed(object);
     return Status::Success();
   }
   if (of_pod.is_special(position)) return Status::Success();
@@ -70,6 +73,36 @@ Status ClaimReader::ReadClaim(size_t position, ClaimsOfPod& of_pod, PodSignature
   of_pod.to_allocate.claims.push_back(Parse(object.Share<api::ResourceClaim>()));
   of_pod.to_allocate.positions.push_back(static_cast<int>(position));
   return Status::Success();
+}
+
+bool ClaimReader::MayBeFreed(const Object& claim) const {
+  const api::ResourceClaimStatus& status = claim.As<api::ResourceClaim>().status();
+  return status.has_allocation() && !status.reserved_for().empty() &&
+         absl::c_all_of(status.reserved_for(), IsPod) && devices_.InFlight(claim.uid()) == nullptr;
+}
+
+std::shared_ptr<const ClaimsOfPod> ClaimReader::ReadWithout(
+    const ClaimsOfPod& of_pod, const absl::flat_hash_set<std::string>& freed) const {
+  auto without = std::make_shared<ClaimsOfPod>(of_pod);
+  ClaimsToAllocate all;
+  size_t next = 0;  // of of_pod.to_allocate
+  for (size_t i = 0; i < of_pod.claims.size(); ++i) {
+    const Object& claim = of_pod.claims[i].object;
+    const auto position = static_cast<int>(i);
+    if (next < of_pod.to_allocate.positions.size() &&
+        of_pod.to_allocate.positions[next] == position) {
+      all.claims.push_back(of_pod.to_allocate.claims[next++]);
+      all.positions.push_back(position);
+    } else if (freed.contains(claim.uid()) && CheckClasses(of_pod.claims[i].claim()).ok()) {
+      all.claims.push_back(Parse(claim.Share<api::ResourceClaim>()));
+      all.positions.push_back(position);
+      without->available_on[i].reset();
+    }
+  }
+  if (all.claims.size() == of_pod.to_allocate.claims.size()) return nullptr;
+  without->to_allocate = std::move(all);
+  if (of_pod.special != nullptr) without->special = std::make_shared<SpecialClaim>(*of_pod.special);
+  return without;
 }
 
 Status ClaimReader::CheckClasses(const api::ResourceClaim& claim) const {
@@ -156,6 +189,7 @@ void ClaimReader::Sign(const PodInfo& pod, const std::vector<PodClaim>& claims,
     signature.Add(allocation != nullptr ? allocation->node_selector().SerializeAsString()
                                         : claim.claim().spec().SerializeAsString());
     signature.Add(int64_t{!WhyLostNow(claim.claim()).empty()});
+    signature.Add(int64_t{MayBeFreed(claim.object)});
   }
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/time/time.h"
 #include "berth/api/resource_v1.pb.h"
 #include "berth/devices/claim_to_allocate.h"
@@ -37,6 +38,10 @@ class ClaimReader {
   // Reads all of ClaimsOfPod but what is remembered of nodes and gangs, and brings the cluster's
   // devices up to date. Skip if the pod has no claims.
   Status Read(const PodInfo& pod, ClaimsOfPod& of_pod) const;
+  // The pod as if the claims with these uids had no devices and were to be allocated. Null if none
+  // of its claims can be: it is none of them, or its classes are gone. Any thread, as Filter.
+  std::shared_ptr<const ClaimsOfPod> ReadWithout(
+      const ClaimsOfPod& of_pod, const absl::flat_hash_set<std::string>& freed) const;
 
   // For claims without devices what they ask for, for others where they can be used. Those of the
   // pod, which may use devices.
@@ -51,6 +56,8 @@ class ClaimReader {
 
  private:
   Status ReadClaim(size_t position, ClaimsOfPod& of_pod, PodSignature& asked) const;
+  // Whether pods have the claim's devices, and all who have are seen.
+  bool MayBeFreed(const Object& claim) const;
   // Whether the classes of a claim exist.
   Status CheckClasses(const api::ResourceClaim& claim) const;
   ClaimToAllocate Parse(std::shared_ptr<const api::ResourceClaim> claim) const;

@@ -12,8 +12,14 @@ namespace berth {
 absl::StatusOr<ClaimVerdict> ClaimVerdicts::On(const ClaimsState& data,
                                                const NodeInfo& node) const {
   const ClaimsOfPod& claims = *data.pod;
+  if (data.without_own != nullptr && IsElsewhere(claims, node)) {
+    ReleasedDevices released = data.released;
+    released.insert(data.released_by_own.begin(), data.released_by_own.end());
+    return ByReleasedDevices(*data.without_own, released, data.limits.get(), node);
+  }
   absl::StatusOr<ClaimVerdict> verdict =
-      data.is_as_found() ? ByFreeDevices(claims, node) : ByReleasedDevices(data, node);
+      data.is_as_found() ? ByFreeDevices(claims, node)
+                         : ByReleasedDevices(claims, data.released, data.limits.get(), node);
   if (!data.may_exchange() || !verdict.ok()) return verdict;
   const bool may_help =
       *verdict == ClaimVerdict::kCannotAllocate || *verdict == ClaimVerdict::kUnavailable;
@@ -41,13 +47,14 @@ absl::StatusOr<ClaimVerdict> ClaimVerdicts::ByFreeDevices(const ClaimsOfPod& cla
   return IsElsewhere(claims, node) ? ClaimVerdict::kUnavailable : ClaimVerdict::kFeasible;
 }
 
-absl::StatusOr<ClaimVerdict> ClaimVerdicts::ByReleasedDevices(const ClaimsState& data,
+absl::StatusOr<ClaimVerdict> ClaimVerdicts::ByReleasedDevices(const ClaimsOfPod& claims,
+                                                              const ReleasedDevices& released,
+                                                              const DeviceLimitsOfPod* limits,
                                                               const NodeInfo& node) const {
-  const ClaimsOfPod& claims = *data.pod;
   const ClaimVerdict of_special = OnSpecialClaim(claims, node);
   if (of_special != ClaimVerdict::kFeasible) return of_special;
   const absl::StatusOr<NodeAllocation> allocation =
-      allocations_.With(data.released, claims, data.limits.get(), node);
+      allocations_.With(released, claims, limits, node);
   if (!allocation.ok()) return allocation.status();
   const ClaimVerdict verdict = VerdictOf(allocation->outcome);
   if (verdict != ClaimVerdict::kFeasible) return verdict;
@@ -97,17 +104,31 @@ bool ClaimVerdicts::IsElsewhere(const ClaimsOfPod& claims, const NodeInfo& node)
          });
 }
 
-Code ClaimVerdicts::CodeOf(ClaimVerdict verdict) const {
+bool ClaimVerdicts::MayAllBeFreed(const ClaimsOfPod& claims, const NodeInfo& node) {
+  if (claims.has_lost || claims.AnyFreedForOthers()) return false;
+  for (size_t i = 0; i < claims.claims.size(); ++i) {
+    const std::optional<NodeSelector>& available_on = claims.available_on[i];
+    const bool is_elsewhere =
+        available_on.has_value() && !available_on->Matches(node.labels(), node.name());
+    if (is_elsewhere && !claims.may_be_freed[i]) return false;
+  }
+  return true;
+}
+
+Code ClaimVerdicts::CodeOf(ClaimVerdict verdict, const ClaimsOfPod& claims,
+                           const NodeInfo& node) const {
   if (verdict == ClaimVerdict::kFeasible) return Code::kSuccess;
-  const bool evictions_may_help = verdict == ClaimVerdict::kOverLimits ||
-                                  (preempts_ && verdict == ClaimVerdict::kCannotAllocate);
+  const bool evictions_may_help =
+      verdict == ClaimVerdict::kOverLimits ||
+      (preempts_ && verdict == ClaimVerdict::kCannotAllocate) ||
+      (preempts_ && verdict == ClaimVerdict::kUnavailable && MayAllBeFreed(claims, node));
   return evictions_may_help ? Code::kUnschedulable : Code::kUnschedulableAndUnresolvable;
 }
 
 Status ClaimVerdicts::StatusOf(ClaimVerdict verdict, const ClaimsOfPod& claims,
                                const NodeInfo& node) const {
   const auto rejected = [&](absl::string_view text) {
-    return CodeOf(verdict) == Code::kUnschedulable
+    return CodeOf(verdict, claims, node) == Code::kUnschedulable
                ? Status::Unschedulable(std::string(text))
                : Status::UnschedulableAndUnresolvable(std::string(text));
   };

@@ -61,7 +61,7 @@ class ClaimVerdicts {
   std::optional<GangDevices::Exchange> FindExchange(const ClaimsState& data,
                                                     const NodeInfo& node) const;
 
-  Code CodeOf(ClaimVerdict verdict) const;
+  Code CodeOf(ClaimVerdict verdict, const ClaimsOfPod& claims, const NodeInfo& node) const;
   // With upstream's texts.
   Status StatusOf(ClaimVerdict verdict, const ClaimsOfPod& claims, const NodeInfo& node) const;
   // Whether the text is the same for all nodes. Nodes may leave different resources to devices, and
@@ -72,8 +72,12 @@ class ClaimVerdicts {
 
  private:
   absl::StatusOr<ClaimVerdict> ByFreeDevices(const ClaimsOfPod& claims, const NodeInfo& node) const;
-  absl::StatusOr<ClaimVerdict> ByReleasedDevices(const ClaimsState& data,
+  absl::StatusOr<ClaimVerdict> ByReleasedDevices(const ClaimsOfPod& claims,
+                                                 const ReleasedDevices& released,
+                                                 const DeviceLimitsOfPod* limits,
                                                  const NodeInfo& node) const;
+  // Whether each claim that the node cannot use would lose its devices with its users.
+  static bool MayAllBeFreed(const ClaimsOfPod& claims, const NodeInfo& node);
   static ClaimVerdict VerdictOf(NodeAllocation::Outcome outcome);
 
   Handle& handle_;

@@ -98,6 +98,14 @@ class SpecialClaim {
         claim_(std::move(claim)),
         position_(position),
         parse_(std::move(parse)) {}
+  // The same, for other `others`.
+  SpecialClaim(const SpecialClaim& other)
+      : pod_(other.pod_),
+        resources_(other.resources_),
+        claim_(other.claim_),
+        position_(other.position_),
+        parse_(other.parse_) {}
+  SpecialClaim& operator=(const SpecialClaim&) = delete;
 
   int position() const { return position_; }  // in ClaimsOfPod::claims
   // It is left over from an attempt that failed, and in the way of this one.
@@ -127,6 +135,8 @@ struct ClaimsOfPod {
   // By claim: where an allocated one, or one in flight, can be used; absent if everywhere, or if it
   // is to be allocated.
   std::vector<std::optional<NodeSelector>> available_on;
+  // By claim: whether it would lose its devices if the pods that use it were evicted, and some do.
+  std::vector<bool> may_be_freed;
   // By claim: why its devices will not be of use (WhyLost()); empty for most.
   std::vector<std::string> lost;
   bool has_lost = false;                        // any
@@ -171,13 +181,20 @@ struct ClaimsState : StateData {
   // of devices, of claims that no other pod uses.
   absl::flat_hash_set<std::string> gone_pods;  // uids
   bool in_dry_run = false;                     // some are gone for this state alone
+  bool are_others_gone = false;                // the same of pods that may have no devices
   ReleasedDevices released;
+  // The same of the pod's own claims: what they have, and the pod as if they had nothing, or null.
+  // Counts on nodes that cannot use what they have.
+  ReleasedDevices released_by_own;
+  std::shared_ptr<const ClaimsOfPod> without_own;
   std::shared_ptr<const DeviceLimitsOfPod> limits;  // as `pod` has them, or now that some are gone
   // Whether members of the gang may get others. A plan has one state for each node where a member
   // goes; dry runs have many, and each search may be long.
   bool may_exchange() const { return pod->may_exchange && !in_dry_run; }
   // Whether it is as without the dry run, or plan.
-  bool is_as_found() const { return released.empty() && limits == pod->limits; }
+  bool is_as_found() const {
+    return released.empty() && without_own == nullptr && limits == pod->limits;
+  }
   // From Reserve on, by claim: what it gets, perhaps with others; null if it has an allocation
   // already.
   std::vector<std::shared_ptr<const api::AllocationResult>> allocations;

@@ -2,6 +2,7 @@
 // Implementation of cluster_devices.h.
 #include "plugins/dynamic_resources/cluster_devices.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -15,9 +16,9 @@ namespace {
 
 constexpr size_t kMostChanges = size_t{1} << 16;
 
-// So long the watch may show a claim after others that were written later. One that it has not
-// shown by then was gone before it could.
-constexpr absl::Duration kLongestDelay = absl::Minutes(1);
+// So long the watch may show a claim after others that were written later, and so long if it shows
+// none. One that it has not shown by then was gone before it could.
+constexpr absl::Duration kLongestDelay = absl::Minutes(1), kLongestSilence = absl::Minutes(5);
 
 // Whether the watch has come as far as the write. Versions are numbers that grow: of Kubernetes
 // from 1.35 on officially.
@@ -71,6 +72,7 @@ void ClusterDevices::Update(const ObjectStore& objects, const Clock& clock) {
   if (inventory_.features().device_taint_rules) UpdateTaintRules(objects);
   UpdateSlices(objects);
   UpdateClaims(objects);
+  if (now_ >= NextGivenUp()) DropExpected(objects);
   // The watch may have been faster than the note.
   for (const std::string& claim_uid : std::exchange(noted_, {})) DropSeen(objects, claim_uid);
 }
@@ -155,11 +157,29 @@ void ClusterDevices::UpdateClaims(const ObjectStore& objects) {
     for (const auto& [uid, one] : in_flight_) in_flight.push_back(uid);
     for (const std::string& uid : in_flight) DropSeen(objects, uid);
   }
-  // The watch may have come past a claim that it never showed.
-  const std::vector<std::string> expected(expected_.begin(), expected_.end());
-  for (const std::string& uid : expected) DropSeen(objects, uid);
+  DropExpected(objects);  // the watch may have come past some
   has_read_claims_ = true;
   claims_version_ = version;
+}
+
+absl::Time ClusterDevices::Flight::GivenUpAt() const {
+  absl::Time time = absl::InfiniteFuture();
+  if (written_at.has_value()) time = *written_at + kLongestSilence;
+  if (passed_at.has_value()) time = std::min(time, *passed_at + kLongestDelay);
+  return time;
+}
+
+absl::Time ClusterDevices::NextGivenUp() const {
+  absl::Time next = absl::InfiniteFuture();
+  for (const std::string& uid : expected_) {
+    next = std::min(next, in_flight_.find(uid)->second.GivenUpAt());
+  }
+  return next;
+}
+
+void ClusterDevices::DropExpected(const ObjectStore& objects) {
+  const std::vector<std::string> expected(expected_.begin(), expected_.end());
+  for (const std::string& uid : expected) DropSeen(objects, uid);
 }
 
 void ClusterDevices::SetClaim(const ObjectStore& objects, const Identity& claim) {
@@ -224,7 +244,9 @@ void ClusterDevices::DropSeen(const Object* now, absl::string_view claim_uid) {
           return absl::SimpleAtoi(write.version, &version) && version < latest_claim_;
         });
     if (is_passed && !flight.passed_at.has_value()) flight.passed_at = now_;
-    if (!is_there && (!is_passed || now_ < *flight.passed_at + kLongestDelay)) return;
+    const bool is_written = flight.pods.empty() && !flight.written.empty();
+    if (is_written && !flight.written_at.has_value()) flight.written_at = now_;
+    if (!is_there && now_ < flight.GivenUpAt()) return;
     flight.is_expected = false;
     expected_.erase(claim_uid);
   }

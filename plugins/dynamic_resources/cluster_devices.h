@@ -96,6 +96,9 @@ class ClusterDevices {
   Allocation InFlight(absl::string_view claim_uid) const;
   // Whether special claims are about to be made, or to be seen by the watch.
   bool ExpectsSpecialClaims() const { return !expected_.empty(); }
+  // When the first of them is taken for gone, if the watch has not shown it by then: Update() gives
+  // up what it was promised. InfiniteFuture if none is awaited.
+  absl::Time NextGivenUp() const;
   // The pod, which is assumed on its node, takes the devices for the claim, or joins those that
   // take them already. They stay promised as long as any of these pods has neither given up nor
   // been seen to have written, even if the claim has been allocated meanwhile, and has lost that
@@ -132,8 +135,10 @@ class ClusterDevices {
     std::string claim_key;
     Allocation allocation;
     UsedDevices devices;
-    bool is_expected = false;             // a special claim that the watch has not shown yet
-    std::optional<absl::Time> passed_at;  // and when it was seen to show later writes
+    bool is_expected = false;              // a special claim that the watch has not shown yet
+    std::optional<absl::Time> written_at;  // since when all of its pods have written
+    std::optional<absl::Time> passed_at;   // and when the watch was seen to show later writes
+    absl::Time GivenUpAt() const;
   };
   struct Note {
     std::string pod_uid, claim_uid;
@@ -152,6 +157,7 @@ class ClusterDevices {
   void SetClaim(const ObjectStore& objects, const Identity& claim);
   // Ends the part of the pods whose writes are seen in `now`, the claim of that name.
   void DropSeen(const Object* now, absl::string_view claim_uid);
+  void DropExpected(const ObjectStore& objects);
   // The same of what is in flight for the claim, if anything is.
   void DropSeen(const ObjectStore& objects, absl::string_view claim_uid);
   void DropIfEmpty(Flights::iterator flight);

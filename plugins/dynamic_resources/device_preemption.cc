@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "berth/api/resource_v1.pb.h"
 #include "berth/columns/node_table.h"
 #include "plugins/dynamic_resources/returned_devices.h"
 
@@ -25,19 +27,18 @@ DevicePreemption::DevicePreemption(Handle& handle, const ClusterDevices& devices
       reader_(reader),
       is_enabled_(is_enabled),
       gone_in_plan_(handle.Shared<GoneInPlan>()),
-      preemptors_awaiting_writes_(is_enabled ? std::make_shared<PreemptorsAwaitingWrites>()
-                                             : nullptr) {}
+      awaiting_writes_(is_enabled ? std::make_shared<NotedPreemptors>() : nullptr) {}
 
 // Members of a gang are also filtered in its plan, which is part of the attempt.
 void DevicePreemption::Begin(const CycleState& state, const PodInfo& pod) {
   if (!is_enabled_ || state.for_explanation() || gone_in_plan_->number != 0) return;
-  preemptors_awaiting_writes_->Forget(pod);
+  awaiting_writes_->Forget(pod);
 }
 
 void DevicePreemption::Release(const CycleState& state, const PodInfo& preemptor,
                                const PodInfo& pod, ClaimsState& data) const {
   const bool gives_all_back = UpdateReleased(data, pod, devices_, handle_);
-  if (!gives_all_back && !state.for_explanation()) preemptors_awaiting_writes_->Note(preemptor);
+  if (!gives_all_back && !state.for_explanation()) awaiting_writes_->Note(preemptor);
 }
 
 void DevicePreemption::RemoveGoneInPlan(const CycleState& state, const PodInfo& preemptor,
@@ -87,10 +88,41 @@ void DevicePreemption::Remove(const CycleState& state, const PodInfo& preemptor,
   data.in_dry_run = true;
   data.gone_pods.insert(std::string(pod.uid()));
   Release(state, preemptor, pod, data);
+  UpdateWithoutOwn(data);
 }
 
 void DevicePreemption::Add(const PodInfo& pod, ClaimsState& data) const {
-  if (data.gone_pods.erase(pod.uid()) > 0) UpdateReleased(data, pod, devices_, handle_);
+  if (data.gone_pods.erase(pod.uid()) == 0) return;
+  UpdateReleased(data, pod, devices_, handle_);
+  UpdateWithoutOwn(data);
+}
+
+// Not while a gang makes its plan, which reserves what members get: a claim with devices gets none.
+void DevicePreemption::UpdateWithoutOwn(ClaimsState& data) const {
+  const ClaimsOfPod& claims = *data.pod;
+  if (gone_in_plan_->number != 0) return;
+  absl::flat_hash_set<std::string> freed;
+  for (size_t i = 0; i < claims.claims.size(); ++i) {
+    const bool all_gone =
+        claims.may_be_freed[i] &&
+        absl::c_all_of(claims.claims[i].claim().status().reserved_for(),
+                       [&](const auto& user) { return data.gone_pods.contains(user.uid()); });
+    if (all_gone) freed.emplace(claims.claims[i].object.uid());
+  }
+  SetWithoutOwn(freed, data);
+}
+
+void DevicePreemption::SetWithoutOwn(const absl::flat_hash_set<std::string>& freed,
+                                     ClaimsState& data) const {
+  data.without_own = freed.empty() ? nullptr : reader_.ReadWithout(*data.pod, freed);
+  data.released_by_own.clear();
+  if (data.without_own == nullptr) return;
+  for (const PodClaim& claim : data.pod->claims) {
+    if (!freed.contains(claim.object.uid())) continue;
+    for (DeviceUse& device : devices_.UsesOf(claim.claim().status().allocation())) {
+      data.released_by_own.insert(std::move(device));
+    }
+  }
 }
 
 bool DevicePreemption::Waits(const CycleState& state, const PodInfo& pod,
@@ -101,9 +133,12 @@ bool DevicePreemption::Waits(const CycleState& state, const PodInfo& pod,
   if (row < 0 || statuses.rejecting_plugin(row) != plugin) return false;
   const NodeInfo& node = nodes.node(row);
   ReleasedDevices returned = DevicesOnTheirWayBack(node, devices_, handle_);
-  if (returned.empty()) return false;
+  const auto own = OwnClaimsOnTheirWayBack(*state.Find(kClaimsState)->pod, handle_);
+  if (returned.empty() && own.empty()) return false;
   CycleState with_these = state.Clone();
-  with_these.FindMutable(kClaimsState)->released = std::move(returned);
+  ClaimsState& data = *with_these.FindMutable(kClaimsState);
+  data.released = std::move(returned);
+  SetWithoutOwn(own, data);
   if (!handle_.RunFilterPluginsWithNominatedPods(with_these, pod, node).ok()) return false;
   const absl::Time now = handle_.clock().Now();
   absl::erase_if(waits_since_, [now](const auto& wait) { return wait.second + kForgotten < now; });

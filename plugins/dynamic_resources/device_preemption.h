@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/time/time.h"
 #include "berth/api/symbol.h"
 #include "berth/framework/handle.h"
@@ -19,7 +20,7 @@
 #include "plugins/dynamic_resources/claim_reader.h"
 #include "plugins/dynamic_resources/claims_state.h"
 #include "plugins/dynamic_resources/cluster_devices.h"
-#include "plugins/dynamic_resources/preemptors_awaiting_writes.h"
+#include "plugins/dynamic_resources/noted_preemptors.h"
 #include "plugins/dynamic_resources/returned_devices.h"
 
 namespace berth {
@@ -55,18 +56,22 @@ class DevicePreemption {
 
   // --- While claims are written ---
 
-  bool WasPreemptorsAwaitingWrites(const PodInfo& pod) const {
-    return is_enabled_ && preemptors_awaiting_writes_->Has(pod);
-  }
-  // Pods that could not evict others yet, for a profile's events. Null unless enabled.
-  std::shared_ptr<const PreemptorsAwaitingWrites> preemptors_awaiting_writes() const {
-    return preemptors_awaiting_writes_;
-  }
+  bool AwaitsWrites(const PodInfo& pod) const { return is_enabled_ && awaiting_writes_->Has(pod); }
+  // A pod may give no device back when it is evicted in a dry run, and yet do so later. If it is on
+  // its way to its node, what its claims get is promised, and not written. If others have its claim
+  // reserved, they may leave it: or have left, and the controller of claims has not said so yet. A
+  // preemptor that meets such a pod is noted until it is tried again: what is written to a claim
+  // wakes it. Null unless enabled.
+  std::shared_ptr<const NotedPreemptors> awaiting_writes() const { return awaiting_writes_; }
 
  private:
   // The pod is gone, as far as the preemptor's attempt goes.
   void Release(const CycleState& state, const PodInfo& preemptor, const PodInfo& pod,
                ClaimsState& data) const;
+  // The pod's own claims that only pods use which are gone for this dry run have no devices.
+  void UpdateWithoutOwn(ClaimsState& data) const;
+  // The claims with these uids have none.
+  void SetWithoutOwn(const absl::flat_hash_set<std::string>& freed, ClaimsState& data) const;
   // Claims that count as free in the plan that a gang is making. Found once for a plan. Each counts
   // for a minute: then it is taken for lost.
   const std::vector<ReturnedClaim>& ReturnedInPlan() const;
@@ -76,7 +81,7 @@ class DevicePreemption {
   const ClaimReader& reader_;
   const bool is_enabled_;
   const std::shared_ptr<const GoneInPlan> gone_in_plan_;
-  const std::shared_ptr<PreemptorsAwaitingWrites> preemptors_awaiting_writes_;
+  const std::shared_ptr<NotedPreemptors> awaiting_writes_;
   absl::flat_hash_map<std::string, absl::Time> waits_since_;  // by uid
   mutable uint64_t plan_ = 0;                                 // of which this was found:
   mutable std::vector<ReturnedClaim> returned_;

@@ -153,6 +153,7 @@ Status DynamicResources::RemovePod(CycleState& state, const PodInfo& pod, const 
                                    const NodeInfo&) {
   ClaimsState* const data = state.FindMutable(kClaimsState);
   if (data == nullptr) return Status::Success();
+  data->are_others_gone = true;
   preemption_.Remove(state, pod, removed, *data);
   FollowLimits(pod, *data);
   return Status::Success();
@@ -170,14 +171,19 @@ Status DynamicResources::Filter(const CycleState& state, const PodInfo& pod,
   const absl::StatusOr<const ClaimsState*> read = state.Read(kClaimsState);
   if (!read.ok()) return HasResourceClaims(pod) ? Status::Error(read.status()) : Status::Success();
   const absl::StatusOr<ClaimVerdict> verdict = verdicts_.On(**read, node);
-  return verdict.ok() ? verdicts_.StatusOf(*verdict, *(*read)->pod, node)
-                      : Status::Error(verdict.status());
+  if (!verdict.ok()) return Status::Error(verdict.status());
+  const bool are_missing = *verdict != ClaimVerdict::kFeasible;
+  if (are_missing && (*read)->are_others_gone && !state.for_explanation()) {
+    without_devices_.Note(pod);
+  }
+  return verdicts_.StatusOf(*verdict, *(*read)->pod, node);
 }
 
 // Unless it is feasible.
-void DynamicResources::Reject(NodeRow row, ClaimVerdict verdict, NodeVerdicts& verdicts) const {
+void DynamicResources::Reject(NodeRow row, ClaimVerdict verdict, Code code,
+                              NodeVerdicts& verdicts) const {
   if (verdict == ClaimVerdict::kFeasible) return;
-  verdicts.Set(row, verdicts_.CodeOf(verdict),
+  verdicts.Set(row, code,
                ClaimVerdicts::SharesText(verdict) ? static_cast<uint8_t>(verdict)
                                                   : NodeVerdicts::kNoReasonId);
 }
@@ -198,9 +204,12 @@ Status DynamicResources::FilterNodes(const CycleState& state, const PodInfo& pod
     const NodeRow row = rows[i];
     const NodeInfo& node = nodes.node(row);
     --left;
+    const auto reject = [&](ClaimVerdict verdict) {
+      Reject(row, verdict, verdicts_.CodeOf(verdict, claims, node), verdicts);
+    };
     const auto known = of_class.find(classes[i]);
     if (known != of_class.end()) {
-      Reject(row, known->second, verdicts);
+      reject(known->second);
       continue;
     }
     if (state.work_budget().IsSpent() && claims.may_allocate() &&
@@ -212,7 +221,7 @@ Status DynamicResources::FilterNodes(const CycleState& state, const PodInfo& pod
     NodeAllocations::Spend(claims, state.work_budget());
     if (!verdict.ok()) return Status::Error(verdict.status());
     if (classes[i] != NodesByDevices::kNone) of_class.emplace(classes[i], *verdict);
-    Reject(row, *verdict, verdicts);
+    reject(*verdict);
   }
   claims.allocations->left_at_last_yield = std::numeric_limits<int>::max();
   return Status::Success();
@@ -369,6 +378,7 @@ Status DynamicResources::Reserve(CycleState& state, const PodInfo& pod,
     if (data->allocations[i] == nullptr) continue;
     devices_->Promise(pod.uid(), claims.claims[i].object, data->allocations[i]);
   }
+  without_devices_.Forget(pod);
   nominated_->Took(pod, data->allocations, *devices_);
   gang_.Add(std::string(pod.uid()), Symbol::Intern(node_name), claims.asked, data->pod,
             data->reserved);
@@ -462,7 +472,7 @@ Status DynamicResources::PollPreBind(CycleState& state, const PodInfo&, absl::st
 
 std::vector<ClusterEventWithHint> DynamicResources::EventsToRegister() const {
   return ClaimEvents(handle_.objects(), devices_->inventory().features(), nominated_,
-                     preemption_.preemptors_awaiting_writes());
+                     preemption_.awaiting_writes());
 }
 
 Status DynamicResources::SignPod(const PodInfo& pod, PodSignature& signature) const {
@@ -526,6 +536,7 @@ void DynamicResources::ExplainWaiting(const PodInfo& pod, const Status& rejectio
   waiting.reason = WaitingReason::kDevices;
   if (rejection.IsWait()) return ExplainPreBind(pod, waiting);
   if (rejection.reasons().empty()) return;
+  waiting.until = devices_->NextGivenUp();  // more devices are free then
   const std::string& reason = rejection.reasons().front();
   const bool cannot_allocate =
       reason == kCannotAllocate &&

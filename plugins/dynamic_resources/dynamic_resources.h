@@ -50,6 +50,7 @@
 #include "plugins/dynamic_resources/incomplete_pools.h"
 #include "plugins/dynamic_resources/node_allocations.h"
 #include "plugins/dynamic_resources/nominated_devices.h"
+#include "plugins/dynamic_resources/noted_preemptors.h"
 #include "plugins/dynamic_resources/shared_claims.h"
 
 namespace berth {
@@ -108,9 +109,10 @@ class DynamicResources final : public Plugin,
                     PostFilterResult&) override;
   // It may deallocate claims.
   bool MayHelp(const PodInfo& pod) override;
-  // Whoever rejected it: claims of those that it could evict are still being written.
+  // Whoever rejected it: claims of those that it could evict are still being written, or there are
+  // no devices for it where others would make room.
   bool WaitsForEvents(const PodInfo& pod) const override {
-    return preemption_.WasPreemptorsAwaitingWrites(pod);
+    return preemption_.AwaitsWrites(pod) || without_devices_.Has(pod);
   }
   // For each prioritised list the more, the earlier in the list what the node can give is. Among
   // nodes that give the same, by deviceScoring.
@@ -176,7 +178,7 @@ class DynamicResources final : public Plugin,
   void FollowLimits(const PodInfo& pod, ClaimsState& data) const;
   // Whether the claim's devices are what keeps the pod off some node.
   bool IsInTheWay(const ClaimsState& data, size_t claim, const NodeStatuses& statuses) const;
-  void Reject(NodeRow row, ClaimVerdict verdict, NodeVerdicts& verdicts) const;
+  void Reject(NodeRow row, ClaimVerdict verdict, Code code, NodeVerdicts& verdicts) const;
   std::string GroupOf(const PodInfo& pod) const;  // "" for none
   std::shared_ptr<const DeviceLimitsOfPod> FindLimits(const PodInfo& pod) const {
     return limits_->For(handle_.profile_name(), pod);
@@ -201,6 +203,7 @@ class DynamicResources final : public Plugin,
   GangDevices gang_;
   const ClaimVerdicts verdicts_;
   DevicePreemption preemption_;
+  mutable NotedPreemptors without_devices_;  // until a pod of the spec is placed
   const std::shared_ptr<NominatedDevices> nominated_;
   const std::shared_ptr<SharedHoldings> shared_holdings_;  // null without preemptForDevices
   const std::shared_ptr<SharedClaims> shared_claims_;      // the same

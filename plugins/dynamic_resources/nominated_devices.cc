@@ -160,6 +160,8 @@ class NominatedDevices::Maker {
     ClaimsOfPod claims;
     if (row < 0 || !tools_.reader.Read(pod, claims).ok()) return plan;
     const NodeInfo& node = nodes.node(row);
+    const Leaving own = OwnLeaving(claims, node);
+    if (!own.empty()) claims = WithoutDevices(claims, own);
     LeaveOutPlanned(claims.to_allocate, claims);
     claims.nominated = UsesOf(plans_, pod, claims.claims);
     claims.limits = tools_.limits.For(pod.scheduler_name().view(), pod);
@@ -167,7 +169,7 @@ class NominatedDevices::Maker {
     const ClaimsToAllocate& on_node = *claims.ToAllocateOn(node);
     plan.is_found = true;
     if (on_node.claims.empty()) return plan;
-    const absl::StatusOr<NodeAllocation> allocation = Allocate(pod, claims, node, plan);
+    const absl::StatusOr<NodeAllocation> allocation = Allocate(pod, claims, own, node, plan);
     plan.is_found = IsFound(allocation);
     if (plan.is_found) SetClaims(plan, claims, on_node, *allocation);
     return plan;
@@ -180,14 +182,17 @@ class NominatedDevices::Maker {
   // From what is free and, as in the dry run that chose the victims, from as few claims of leaving
   // pods as will do.
   absl::StatusOr<NodeAllocation> Allocate(const PodInfo& pod, const ClaimsOfPod& claims,
-                                          const NodeInfo& node, Plan& plan) {
+                                          const Leaving& own, const NodeInfo& node, Plan& plan) {
     const auto with = [&](const Leaving& freed) {
       ReleasedDevices released;
-      for (const LeavingClaim* const claim : freed) {
-        released.insert(claim->devices.begin(), claim->devices.end());
+      for (const Leaving* const all : {&own, &freed}) {
+        for (const LeavingClaim* const claim : *all) {
+          released.insert(claim->devices.begin(), claim->devices.end());
+        }
       }
       return tools_.allocations.With(released, claims, claims.limits.get(), node);
     };
+    for (const LeavingClaim* const claim : own) plan.freed.push_back(FreedClaimOf(*claim));
     Leaving freed;
     absl::StatusOr<NodeAllocation> allocation = with(freed);
     if (IsFound(allocation)) return allocation;
@@ -209,23 +214,46 @@ class NominatedDevices::Maker {
       freed = std::move(fewer);
       allocation = std::move(with_fewer);
     }
-    for (const LeavingClaim* const claim : freed) {
-      FreedClaim& one = plan.freed.emplace_back();
-      one.uid = std::string(claim->claim->uid());
-      one.key = std::string(claim->claim->key());
-      for (const auto& user : claim->claim->As<api::ResourceClaim>().status().reserved_for()) {
-        one.users.insert(user.uid());
-      }
-    }
+    for (const LeavingClaim* const claim : freed) plan.freed.push_back(FreedClaimOf(*claim));
     return allocation;
+  }
+
+  static FreedClaim FreedClaimOf(const LeavingClaim& claim) {
+    FreedClaim freed{std::string(claim.claim->uid()), std::string(claim.claim->key()), {}};
+    for (const auto& user : claim.claim->As<api::ResourceClaim>().status().reserved_for()) {
+      freed.users.insert(user.uid());
+    }
+    return freed;
+  }
+
+  const std::vector<LeavingClaim>& AllLeaving() {
+    if (!leaving_.has_value()) leaving_ = ClaimsOfLeavingPods(tools_.devices, tools_.handle);
+    return *leaving_;
+  }
+
+  // The pod's own claims that the node cannot use, and that their users leave: they are allocated
+  // anew.
+  Leaving OwnLeaving(const ClaimsOfPod& claims, const NodeInfo& node) {
+    Leaving own;
+    if (!ClaimVerdicts::IsElsewhere(claims, node)) return own;
+    for (const LeavingClaim& claim : AllLeaving()) {
+      if (IsAmong(claims.claims, claim.claim->uid())) own.push_back(&claim);
+    }
+    return own;
+  }
+
+  ClaimsOfPod WithoutDevices(const ClaimsOfPod& claims, const Leaving& own) const {
+    absl::flat_hash_set<std::string> freed;
+    for (const LeavingClaim* const claim : own) freed.emplace(claim->claim->uid());
+    const auto without = tools_.reader.ReadWithout(claims, freed);
+    return without == nullptr ? claims : *without;
   }
 
   // Those with something for the node that no plan before has. First those that the pod waits for:
   // of less important pods, on its node, and who was asked to go last.
   Leaving LeavingFor(const PodInfo& pod, const ClaimsOfPod& claims, Symbol node) {
-    if (!leaving_.has_value()) leaving_ = ClaimsOfLeavingPods(tools_.devices, tools_.handle);
     Leaving leaving;
-    for (const LeavingClaim& claim : *leaving_) {
+    for (const LeavingClaim& claim : AllLeaving()) {
       const bool is_useful = absl::c_any_of(claim.devices, [&](const DeviceUse& use) {
         const AffectedNodes nodes = tools_.devices.inventory().NodesOf(use.device);
         return !taken_.contains(use.device) &&

@@ -111,6 +111,20 @@ std::vector<ReturnedClaim> ClaimsOnTheirWayBack(
   return returned;
 }
 
+absl::flat_hash_set<std::string> OwnClaimsOnTheirWayBack(const ClaimsOfPod& of_pod,
+                                                         const Handle& handle) {
+  absl::flat_hash_set<std::string> returned;
+  RunningPods running(handle.nodes());
+  for (size_t i = 0; i < of_pod.claims.size(); ++i) {
+    if (!of_pod.may_be_freed[i]) continue;
+    const bool is_used =
+        absl::c_any_of(of_pod.claims[i].claim().status().reserved_for(),
+                       [&](const auto& user) { return running.Find(user.uid()) != nullptr; });
+    if (!is_used) returned.emplace(of_pod.claims[i].object.uid());
+  }
+  return returned;
+}
+
 std::vector<LeavingClaim> ClaimsOfLeavingPods(const ClusterDevices& devices, const Handle& handle) {
   std::vector<LeavingClaim> leaving;
   RunningPods running(handle.nodes());

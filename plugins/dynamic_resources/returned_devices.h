@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "berth/api/symbol.h"
@@ -38,6 +39,10 @@ struct ReturnedClaim {
 std::vector<ReturnedClaim> ClaimsOnTheirWayBack(
     absl::Span<const std::shared_ptr<const PodInfo>> gone, const ClusterDevices& devices,
     const Handle& handle);
+
+// Of the pod's claims those of which no user runs on any node: uids.
+absl::flat_hash_set<std::string> OwnClaimsOnTheirWayBack(const ClaimsOfPod& of_pod,
+                                                         const Handle& handle);
 
 // A claim whose users have all gone, or are being deleted.
 struct LeavingClaim {

@@ -41,19 +41,33 @@ bool SharedClaims::HasUser(const PodInfo& pod) {
   });
 }
 
+std::vector<SharedClaims::Claim> SharedClaims::InTheWayOf(const ClaimsOfPod& pod) {
+  std::vector<Claim> claims;
+  for (size_t i = 0; i < pod.claims.size(); ++i) {
+    if (!pod.may_be_freed[i]) continue;
+    claims.push_back({.object = pod.claims[i].object, .on_all_nodes = true});
+  }
+  if (!pod.may_allocate() && claims.empty()) return claims;
+  for (const Claim& claim : Claims()) {
+    if (IsAmong(pod.claims, claim.object.uid())) continue;
+    if (devices_->InFlight(claim.object.uid()) == nullptr) claims.push_back(claim);
+  }
+  return claims;
+}
+
 std::vector<SharedHolding> SharedClaims::For(const CycleState& state, const PodInfo&) {
   std::vector<SharedHolding> holdings;
   const ClaimsState* const data = state.Find(kClaimsState);
-  if (data == nullptr || !data->pod->may_allocate() || Claims().empty()) return holdings;
+  if (data == nullptr) return holdings;
+  const std::vector<Claim> claims = InTheWayOf(*data->pod);
+  if (claims.empty()) return holdings;
   absl::flat_hash_map<absl::string_view, std::pair<std::shared_ptr<const PodInfo>, Symbol>> running;
   const NodeTable& nodes = handle_.nodes();
   for (NodeRow row = 0; row < nodes.size(); ++row) {
     const NodeInfo& node = nodes.node(row);
     for (const auto& pod : node.pods()) running.emplace(pod->uid(), std::pair(pod, node.name()));
   }
-  for (const Claim& claim : Claims()) {
-    if (IsAmong(data->pod->claims, claim.object.uid())) continue;
-    if (devices_->InFlight(claim.object.uid()) != nullptr) continue;
+  for (const Claim& claim : claims) {
     SharedHolding holding;
     bool may_go = true;
     for (const auto& user : claim.object.As<api::ResourceClaim>().status().reserved_for()) {

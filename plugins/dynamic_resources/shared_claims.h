@@ -25,8 +25,9 @@ class SharedClaims {
   SharedClaims(Handle& handle, std::shared_ptr<const ClusterDevices> devices)
       : handle_(handle), devices_(std::move(devices)) {}
 
-  // The claims, with their users, that are not the pod's own and that nobody is about to join. All
-  // of their users are pods that run. Reads all pods, if there are such claims.
+  // The claims, with their users, that nobody is about to join. All of their users are pods that
+  // run. The pod's own count if there are nodes that cannot use what they have: those could, if the
+  // claims were allocated anew. Reads all pods, if there are such claims.
   std::vector<SharedHolding> For(const CycleState& state, const PodInfo& pod);
   // Whether the pod is a user of a claim with devices that several nodes can use.
   bool HasUser(const PodInfo& pod);
@@ -39,6 +40,8 @@ class SharedClaims {
   };
   // Found again when a claim or a slice has changed.
   const std::vector<Claim>& Claims();
+  // Those that the pod is kept from, and its own that are elsewhere.
+  std::vector<Claim> InTheWayOf(const ClaimsOfPod& pod);
 
   Handle& handle_;
   const std::shared_ptr<const ClusterDevices> devices_;

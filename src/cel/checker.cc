@@ -321,7 +321,6 @@ class Checker {
       case Kind::kMap:
         return {type.parameters()[0], type.parameters()[1]};
       case Kind::kDyn:
-      case Kind::kAny:
       case Kind::kError:
       case Kind::kParameter:
         types_.IsAssignable(Type::Dyn(), type);

@@ -88,7 +88,10 @@ uint64_t RegexCost(uint64_t size, uint64_t pattern_size) {
 }
 
 uint64_t EqualityCost(const Value& left, const Value& right) {
-  if (left.Is<OpaquePointer>()) return 1;
+  return left.Is<OpaquePointer>() ? 1 : InequalityCost(left, right);
+}
+
+uint64_t InequalityCost(const Value& left, const Value& right) {
   return TraversalCost(SmallerSize(left, right));
 }
 

@@ -23,6 +23,7 @@ uint64_t DeepTraversalCost(const Value& value);
 uint64_t RegexCost(uint64_t size, uint64_t pattern_size);
 
 uint64_t EqualityCost(const Value& left, const Value& right);
+uint64_t InequalityCost(const Value& left, const Value& right);
 
 // For CostFunction: going once over the first argument, twice over it, over the shorter of both.
 uint64_t TraverseFirst(absl::Span<const Value> arguments, const Value& result);

@@ -163,9 +163,8 @@ class Estimator {
     locals_.push_back(
         {bind.accumulator, PathOf(*bind.initial), SizeOf(*bind.initial), EntriesOf(*bind.initial)});
     const uint64_t of_result = Cost(*bind.result);
-    const MaybeSize size = SizeOf(*bind.result);
-    locals_.pop_back();
-    SetSize(expr, size);
+    locals_.pop_back();  // upstream forgets how large the variable is that the result may be
+    SetSize(expr, SizeOf(*bind.result));
     SetEntries(expr, EntriesOf(*bind.result));
     return AddCost(cost, of_result);
   }

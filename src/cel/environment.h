@@ -34,6 +34,9 @@ struct Overload {
   Type result;
   Implementation implementation;
   CostFunction cost = nullptr;  // null: 1
+  // The implementation looks at the kinds of its arguments itself: they may be others than the
+  // checker thought.
+  bool is_unguarded = false;
   // If not empty: gives an implementation for a literal second argument, or says why that is none.
   std::function<absl::StatusOr<Implementation>(const Value& argument)> prepare = nullptr;
 };

@@ -226,7 +226,6 @@ Expander FindMacro(const Expr* target, absl::string_view name, size_t arguments)
       {"exists", 3, [](Expansion& e) { return e.Exists(2); }},
       {"exists_one", 2, [](Expansion& e) { return e.ExistsOne(1); }},
       {"exists_one", 3, [](Expansion& e) { return e.ExistsOne(2); }},
-      {"existsOne", 2, [](Expansion& e) { return e.ExistsOne(1); }},
       {"existsOne", 3, [](Expansion& e) { return e.ExistsOne(2); }},
       {"filter", 2, [](Expansion& e) { return e.Filter(); }},
       {"map", 2, [](Expansion& e) { return e.TransformList(1); }},

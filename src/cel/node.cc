@@ -74,6 +74,7 @@ bool Fits(const Type& type, const Value& value) {
 
 bool Fits(const Overload& overload, absl::Span<const Value> arguments) {
   if (overload.parameters.size() != arguments.size()) return false;
+  if (overload.is_unguarded) return true;
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (!Fits(overload.parameters[i], arguments[i])) return false;
   }
@@ -186,7 +187,7 @@ uint64_t CallNode::Cost(absl::Span<const Value> arguments, const Value& result) 
 Value EqualNode::DoEvaluate(Frame& frame) const {
   Value left = left_->Evaluate(frame);
   Value right = right_->Evaluate(frame);
-  frame.budget().Charge(EqualityCost(left, right));
+  frame.budget().Charge(negated_ ? InequalityCost(left, right) : EqualityCost(left, right));
   if (left.IsError()) return left;
   if (right.IsError()) return right;
   Value equal = Equal(left, right, frame.budget());

@@ -23,17 +23,17 @@ int Order(const T& a, const T& b) {
 
 Value TooDeep() { return Value::Error("value is nested too deeply"); }
 
-// Exact, where a conversion to double would round.
+// As cel-go, which compares as doubles: numbers near 2^63 and 2^64 round to these.
 std::optional<int> CompareIntDouble(int64_t i, double d) {
   if (std::isnan(d)) return std::nullopt;
-  if (d >= kTwoTo63) return -1;
+  if (d > kTwoTo63) return -1;
   if (d < -kTwoTo63) return 1;
   return Order(static_cast<double>(i), d);
 }
 
 std::optional<int> CompareUintDouble(uint64_t u, double d) {
   if (std::isnan(d)) return std::nullopt;
-  if (d >= kTwoTo64) return -1;
+  if (d > kTwoTo64) return -1;
   if (d < 0) return 1;
   return Order(static_cast<double>(u), d);
 }

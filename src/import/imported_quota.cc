@@ -92,6 +92,36 @@ void ParentAll(Imported& imported) {
   });
 }
 
+// A line that neither a quota nor one above it names is nobody's there, and not taken back from it.
+// There it is: who is guaranteed nothing gives first. `quotas` have parents that are there.
+void NameWhatIsGuaranteed(std::vector<ImportedQuota>& quotas) {
+  std::map<std::string, const ImportedQuota*> by_key;
+  std::set<std::string> lines, parents;
+  for (const ImportedQuota& quota : quotas) {
+    by_key.emplace(quota.key, &quota);
+    parents.insert(quota.parent_key);
+    if (!quota.gives_all_back) continue;
+    for (const auto& [line, min] : quota.min) {
+      if (!min.IsZero()) lines.insert(line);
+    }
+  }
+  for (ImportedQuota& quota : quotas) {
+    if (!quota.gives_all_back || parents.contains(quota.key)) continue;
+    bool any = false;
+    for (const std::string& line : lines) {
+      const ImportedQuota* above = &quota;
+      while (above != nullptr && !above->min.contains(line) && !above->max.contains(line)) {
+        const auto next = by_key.find(above->parent_key);
+        above = next == by_key.end() ? nullptr : next->second;
+      }
+      if (above != nullptr) continue;
+      quota.min[line] = Quantity();
+      any = true;
+    }
+    if (any) quota.Note("min", "0: others are guaranteed it, and may take it back from this one");
+  }
+}
+
 // ElasticQuotas name their parent by a label: an ElasticQuota in whatever namespace, or a
 // ClusterQuota.
 constexpr absl::string_view kParentLabels[] = {"quota.scheduling.koordinator.sh/parent",
@@ -363,6 +393,7 @@ bool ImportedQuota::SelectByLabel(absl::string_view label, const std::vector<std
 void Reconcile(Imported& imported) {
   NameAll(imported.quotas);
   ParentAll(imported);
+  NameWhatIsGuaranteed(imported.quotas);
   ParentElasticQuotas(imported);
   for (ImportedQuota& quota : imported.quotas) {
     quota.priority = std::clamp<int64_t>(quota.priority, std::numeric_limits<int32_t>::min(),

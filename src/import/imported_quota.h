@@ -48,6 +48,9 @@ struct ImportedQuota {
   int64_t priority = 0;  // cut to 32 bits
   std::string reclaim_strategy, reclaim_victims, preemption, fence, queueing;
   std::string reclaim_min_runtime, preempt_min_runtime;
+  // There what it uses may be taken back, of whatever resource: it is given a min of 0 of what
+  // others are guaranteed.
+  bool gives_all_back = false;
   std::vector<ImportedNote> notes;
 
   void Note(std::string field, std::string text) {
@@ -75,7 +78,7 @@ struct Imported {
 };
 
 // Makes names legal and unique, parents those that are there, amounts such that they do not
-// contradict each other, and says of each change what it was.
+// contradict each other, names what is to be taken back, and says of each change what it was.
 void Reconcile(Imported& imported);
 
 // `text`, printable ASCII, in quotes as JSON and YAML read it.

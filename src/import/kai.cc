@@ -21,6 +21,9 @@ struct ResourceForm {
 constexpr ResourceForm kResources[] = {
     {"cpu", "cpu", "m", "1M"}, {"memory", "memory", "M", "10P"}, {"gpu", "gpu", "", "1M"}};
 
+// Of a queue that names none.
+constexpr int64_t kDefaultPriority = 100;
+
 Quantity Unlimited(const ResourceForm& form) { return *Quantity::Parse(form.unlimited); }
 
 class KaiImporter {
@@ -31,6 +34,7 @@ class KaiImporter {
     const std::vector<const SourceObject*> queues = ObjectsOf(objects, Rival::kKai, "Queue");
     for (const SourceObject* queue : queues) {
       parents_.insert(TextOf(queue->spec().Find("parentQueue")));
+      has_priorities_ |= !TextOf(queue->spec().Find("priority")).empty();
     }
     for (const SourceObject* queue : queues) ReadQueue(*queue);
     if (queues.empty()) return;
@@ -48,6 +52,7 @@ class KaiImporter {
     Problems& problems = imported_.problems;
     ImportedQuota quota;
     quota.from = object.subject();
+    quota.gives_all_back = true;
     quota.where = object.where();
     quota.key = absl::StrCat("kai/", object.name);
     quota.name = object.name;
@@ -59,14 +64,14 @@ class KaiImporter {
       quota.Note("podSelector",
                  "KAI also takes the label from the owner of a pod; here pods need it");
     }
-    quota.priority =
-        ReadInteger(spec.Find("priority"), "spec.priority", quota.from, problems).value_or(0);
+    quota.priority = ReadInteger(spec.Find("priority"), "spec.priority", quota.from, problems)
+                         .value_or(has_priorities_ ? kDefaultPriority : 0);
     quota.reclaim_strategy = "FairShare";
     quota.reclaim_min_runtime = ReadDuration(spec.Find("reclaimMinRuntime"),
                                              "spec.reclaimMinRuntime", quota.from, problems);
     quota.preempt_min_runtime = ReadDuration(spec.Find("preemptMinRuntime"),
                                              "spec.preemptMinRuntime", quota.from, problems);
-    const Value resources = spec.Find("resources");
+    const Value resources = MapOf(spec.Find("resources"), "spec.resources", quota.from, problems);
     for (const ResourceForm& form : kResources) ReadResource(resources, form, quota);
     SimplifyWeights(quota);
     NoteUnread(resources, "spec.resources.", {"cpu", "memory", "gpu"}, quota.notes);
@@ -78,13 +83,13 @@ class KaiImporter {
   }
 
   void ReadResource(Value resources, const ResourceForm& form, ImportedQuota& quota) {
-    const Value resource = resources.Find(form.name);
+    const std::string field = absl::StrCat("spec.resources.", form.name);
+    const Value resource = MapOf(resources.Find(form.name), field, quota.from, imported_.problems);
     const std::string line(form.line);
     if (!resource || resource.IsNull()) {
       quota.Note("max", absl::StrCat(line, ": is not named there, so it is not limited here"));
       return;
     }
-    const std::string field = absl::StrCat("spec.resources.", form.name);
     const std::optional<Amount> limit = Read(resource, field, "limit", form, quota);
     const std::optional<Amount> given = Read(resource, field, "quota", form, quota);
     if (!limit.has_value() || !given.has_value()) return;
@@ -107,7 +112,7 @@ class KaiImporter {
     const std::optional<Quantity> weight =
         ReadAmount(resource.Find("overQuotaWeight"), absl::StrCat(field, ".overQuotaWeight"),
                    quota.from, imported_.problems);
-    if (weight.has_value()) quota.weights[line] = *weight;
+    quota.weights[line] = weight.value_or(Quantity());  // as there without it
     NoteUnread(resource, absl::StrCat(field, "."), {"quota", "limit", "overQuotaWeight"},
                quota.notes);
   }
@@ -152,6 +157,7 @@ class KaiImporter {
 
   Imported& imported_;
   std::set<std::string> parents_;  // names of queues that others are below
+  bool has_priorities_ = false;    // some queue names one, so the default tells
 };
 
 }  // namespace

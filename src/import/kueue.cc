@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "import/source_object.h"
@@ -87,7 +88,9 @@ class KueueImporter {
         ObjectsOf(objects_, Rival::kKueue, "ResourceFlavor");
     std::map<std::pair<std::string, std::string>, int> uses;
     for (const SourceObject* flavor : flavors) {
-      for (const Value::Item label : flavor->spec().Find("nodeLabels").items()) {
+      for (const Value::Item label : MapOf(flavor->spec().Find("nodeLabels"), "spec.nodeLabels",
+                                           flavor->subject(), problems())
+                                         .items()) {
         ++uses[{std::string(label.key), TextOf(label.value)}];
       }
     }
@@ -141,9 +144,11 @@ class KueueImporter {
       if (!parent.empty() && quota.parent_key.empty()) quota.parent_key = Key(true, parent);
     }
     ReadResources(spec.Find("resourceGroups"), node);
-    node.weight = ReadAmount(spec.Find("fairSharing").Find("weight"), "spec.fairSharing.weight",
-                             quota.from, problems());
-    NoteUnread(spec.Find("fairSharing"), "spec.fairSharing.", {"weight"}, quota.notes);
+    const Value sharing =
+        MapOf(spec.Find("fairSharing"), "spec.fairSharing", quota.from, problems());
+    node.weight =
+        ReadAmount(sharing.Find("weight"), "spec.fairSharing.weight", quota.from, problems());
+    NoteUnread(sharing, "spec.fairSharing.", {"weight"}, quota.notes);
     if (!is_cohort) ReadPolicies(spec, quota);
     NoteUnread(spec, "spec.",
                {words[0], words[1], "resourceGroups", "fairSharing", "preemption",
@@ -174,53 +179,20 @@ class KueueImporter {
     return is_new;
   }
 
-  void ReadResources(Value groups, QueueNode& node) {
-    ImportedQuota& quota = node.quota;
-    std::map<std::string, std::vector<Part>> by_line;
-    std::map<std::string, std::vector<Part>> by_resource;
-    Names flavors_before;
+  // What was read of the groups so far.
+  struct Groups {
+    Names covered, flavors;
     std::map<std::string, size_t> group_of;  // of resources
-    const Value list = ListOf(groups, "spec.resourceGroups", quota.from, problems());
-    Names covered_before;
-    for (size_t i = 0; i < list.size(); ++i) {
-      for (const Value covered : ListOf(list.elements()[i].Find("coveredResources"),
-                                        "coveredResources", quota.from, problems())
-                                     .elements()) {
-        IsFirst(covered, "covered resource", TextOf(covered), quota, covered_before);
-      }
-      for (const Value flavor :
-           ListOf(list.elements()[i].Find("flavors"), "flavors", quota.from, problems())
-               .elements()) {
-        const std::string name =
-            NameOf(flavor.Find("name"), "spec.resourceGroups.flavors.name", quota.from, problems());
-        if (!IsFirst(flavor.Find("name"), "flavor", name, quota, flavors_before)) continue;
-        const auto known = flavors_.find(name);
-        const Flavor narrow = known == flavors_.end() ? Flavor() : known->second;
-        if (known == flavors_.end()) {
-          quota.Note("min", absl::StrCat("ResourceFlavor ", name,
-                                         " is not in the files; it is taken to be of all nodes"));
-        }
-        for (const std::string& note : flavor_notes_[name]) quota.Note("min", note);
-        Names resources_before;
-        for (const Value resource :
-             ListOf(flavor.Find("resources"), "resources", quota.from, problems()).elements()) {
-          const std::string resource_name =
-              NameOf(resource.Find("name"), "resources.name", quota.from, problems());
-          if (!IsFirst(resource.Find("name"), "resource", resource_name, quota, resources_before)) {
-            continue;
-          }
-          if (!resource_name.empty() && group_of.try_emplace(resource_name, i).first->second != i) {
-            problems().AddError(resource.Find("name").where(), quota.from,
-                                absl::StrCat("spec.resourceGroups: resource \"", resource_name,
-                                             "\" is in two groups"));
-            continue;
-          }
-          ReadResource(resource, resource_name, narrow, node, by_line, by_resource);
-        }
-      }
-    }
+    std::map<std::string, std::vector<Part>> by_line, by_resource;
+  };
+
+  void ReadResources(Value value, QueueNode& node) {
+    ImportedQuota& quota = node.quota;
+    Groups groups;
+    const Value list = ListOf(value, "spec.resourceGroups", quota.from, problems());
+    for (size_t i = 0; i < list.size(); ++i) ReadGroup(list.elements()[i], i, groups, node);
     for (const std::string& resource : node.on_any_nodes) {
-      const std::vector<Part>& parts = by_resource[resource];
+      const std::vector<Part>& parts = groups.by_resource[resource];
       if (parts.size() > 1) {
         quota.Note("min",
                    absl::StrCat(resource,
@@ -228,14 +200,83 @@ class KueueImporter {
                                 "sum of ",
                                 parts.size(), " flavors"));
       }
-      by_line[resource] = parts;
+      groups.by_line[resource] = parts;
     }
-    for (const auto& [line, parts] : by_line) AddLine(line, parts, node);
+    for (const auto& [line, parts] : groups.by_line) {
+      if (parts.size() > 1 && absl::StrContains(line, '{')) {
+        quota.Note("min", absl::StrCat(line, ": the sum of ", parts.size(),
+                                       " flavors, which this label does not tell apart"));
+      }
+      AddLine(line, parts, node);
+    }
+  }
+
+  void ReadGroup(Value value, size_t index, Groups& groups, QueueNode& node) {
+    ImportedQuota& quota = node.quota;
+    const std::string field = absl::StrCat("spec.resourceGroups[", index, "]");
+    const Value group = MapOf(value, field, quota.from, problems());
+    std::set<std::string> covered;
+    for (const Value resource :
+         ListOf(group.Find("coveredResources"), absl::StrCat(field, ".coveredResources"),
+                quota.from, problems())
+             .elements()) {
+      const std::string name = NameOf(resource, "coveredResources", quota.from, problems());
+      IsFirst(resource, "covered resource", name, quota, groups.covered);
+      covered.insert(name);
+    }
+    for (const Value flavor :
+         ListOf(group.Find("flavors"), absl::StrCat(field, ".flavors"), quota.from, problems())
+             .elements()) {
+      ReadFlavor(MapOf(flavor, "flavors", quota.from, problems()), index, covered, groups, node);
+    }
+    NoteUnread(group, absl::StrCat(field, "."), {"coveredResources", "flavors"}, quota.notes);
+  }
+
+  void ReadFlavor(Value flavor, size_t index, const std::set<std::string>& covered, Groups& groups,
+                  QueueNode& node) {
+    ImportedQuota& quota = node.quota;
+    const std::string name =
+        NameOf(flavor.Find("name"), "spec.resourceGroups.flavors.name", quota.from, problems());
+    if (!IsFirst(flavor.Find("name"), "flavor", name, quota, groups.flavors)) return;
+    const auto known = flavors_.find(name);
+    const Flavor narrow = known == flavors_.end() ? Flavor() : known->second;
+    if (known == flavors_.end()) {
+      quota.Note("min", absl::StrCat("ResourceFlavor ", name,
+                                     " is not in the files; it is taken to be of all nodes"));
+    }
+    for (const std::string& note : flavor_notes_[name]) quota.Note("min", note);
+    Names resources;
+    for (const Value element :
+         ListOf(flavor.Find("resources"), "resources", quota.from, problems()).elements()) {
+      const Value resource = MapOf(element, "resources", quota.from, problems());
+      const Value named = resource.Find("name");
+      const std::string resource_name = NameOf(named, "resources.name", quota.from, problems());
+      if (!IsFirst(named, "resource", resource_name, quota, resources)) continue;
+      const std::string subject = absl::StrCat("spec.resourceGroups: resource \"", resource_name);
+      if (!resource_name.empty() &&
+          groups.group_of.try_emplace(resource_name, index).first->second != index) {
+        problems().AddError(named.where(), quota.from,
+                            absl::StrCat(subject, "\" is in two groups"));
+        continue;
+      }
+      if (!covered.empty() && !covered.contains(resource_name)) {
+        problems().AddError(named.where(), quota.from,
+                            absl::StrCat(subject, "\" is not among coveredResources"));
+      }
+      ReadResource(resource, resource_name, narrow, node, groups);
+    }
+    for (const std::string& resource : covered) {
+      if (resources.contains(resource)) continue;
+      problems().AddError(flavor.where(), quota.from,
+                          absl::StrCat("spec.resourceGroups: flavor \"", name, "\" has no \"",
+                                       resource, "\", which is among coveredResources"));
+    }
+    NoteUnread(flavor, absl::StrCat("flavor ", name, " of its resourceGroups: "),
+               {"name", "resources"}, quota.notes);
   }
 
   void ReadResource(Value resource, const std::string& name, const Flavor& flavor, QueueNode& node,
-                    std::map<std::string, std::vector<Part>>& by_line,
-                    std::map<std::string, std::vector<Part>>& by_resource) {
+                    Groups& groups) {
     ImportedQuota& quota = node.quota;
     std::string line = name;
     if (!flavor.key.empty()) absl::StrAppend(&line, "{", flavor.key, "=", flavor.value, "}");
@@ -248,6 +289,11 @@ class KueueImporter {
       return ReadAmount(resource.Find(field), absl::StrCat(line, ": ", field), quota.from,
                         problems());
     };
+    const Value nominal = resource.Find("nominalQuota");
+    if (!nominal || nominal.IsNull()) {
+      problems().AddError(resource.where(), quota.from,
+                          absl::StrCat(line, ": nominalQuota is required"));
+    }
     part.nominal = read("nominalQuota").value_or(Quantity());
     part.borrowing = read("borrowingLimit");
     part.lending = read("lendingLimit");
@@ -256,11 +302,13 @@ class KueueImporter {
                  "gpu: here that counts GPUs of any vendor, in whatever way pods ask for them");
     }
     node.resources.insert(name);
-    by_resource[name].push_back(part);
+    NoteUnread(resource, absl::StrCat(line, ": "),
+               {"name", "nominalQuota", "borrowingLimit", "lendingLimit"}, quota.notes);
+    groups.by_resource[name].push_back(part);
     if (flavor.key.empty()) {
       node.on_any_nodes.insert(name);
     } else {
-      by_line[line].push_back(part);
+      groups.by_line[line].push_back(part);
     }
   }
 
@@ -282,12 +330,15 @@ class KueueImporter {
   }
 
   void ReadPolicies(Value spec, ImportedQuota& quota) {
-    ReadPreemption(spec.Find("preemption"), quota);
-    NoteFungibility(spec.Find("flavorFungibility"), quota);
+    ReadPreemption(spec, quota);
+    NoteFungibility(
+        MapOf(spec.Find("flavorFungibility"), "spec.flavorFungibility", quota.from, problems()),
+        quota);
     const std::string queueing =
-        OneOf(spec, "queueingStrategy", {"StrictFIFO", "BestEffortFIFO"}, quota);
+        OneOf(spec, "spec.", "queueingStrategy", {"StrictFIFO", "BestEffortFIFO"}, quota);
     if (queueing == "StrictFIFO") quota.queueing = queueing;
-    const std::string stop = OneOf(spec, "stopPolicy", {"None", "Hold", "HoldAndDrain"}, quota);
+    const std::string stop =
+        OneOf(spec, "spec.", "stopPolicy", {"None", "Hold", "HoldAndDrain"}, quota);
     if (stop == "Hold" || stop == "HoldAndDrain") {
       quota.max[std::string(kPods)] = Quantity();
       quota.Note("max", absl::StrCat("stopPolicy ", stop, ": no pod starts",
@@ -297,46 +348,40 @@ class KueueImporter {
   }
 
   // The word, or empty: what is none of these is an error.
-  std::string OneOf(Value map, absl::string_view field,
+  std::string OneOf(Value map, absl::string_view prefix, absl::string_view field,
                     std::initializer_list<absl::string_view> words, const ImportedQuota& quota) {
-    std::string text = TextOf(map.Find(field));
+    const std::string name = absl::StrCat(prefix, field);
+    std::string text = NameOf(map.Find(field), name, quota.from, problems());
     if (text.empty() || absl::c_linear_search(words, text)) return text;
     problems().AddError(
         map.Find(field).where(), quota.from,
-        absl::StrCat("spec.", field, ": \"", text, "\" is none of ", absl::StrJoin(words, ", ")));
+        absl::StrCat(name, ": \"", text, "\" is none of ", absl::StrJoin(words, ", ")));
     return "";
   }
 
-  void ReadPreemption(Value preemption, ImportedQuota& quota) {
-    const std::string within = TextOf(preemption.Find("withinClusterQueue"));
-    if (within == "LowerPriority" || within == "LowerOrNewerEqualPriority") {
-      quota.preemption = within;
+  // What is not said is Never, as there.
+  void ReadPreemption(Value spec, ImportedQuota& quota) {
+    const Value preemption =
+        MapOf(spec.Find("preemption"), "spec.preemption", quota.from, problems());
+    const std::string within =
+        OneOf(preemption, "spec.preemption.", "withinClusterQueue",
+              {"Never", "LowerPriority", "LowerOrNewerEqualPriority"}, quota);
+    quota.preemption = within.empty() ? "Never" : within;
+    const std::string reclaim = OneOf(preemption, "spec.preemption.", "reclaimWithinCohort",
+                                      {"Never", "LowerPriority", "Any"}, quota);
+    if (reclaim.empty() || reclaim == "Never") {
+      quota.reclaim_strategy = "Never";
     } else {
-      quota.preemption = "Never";  // as there without it
-    }
-    const std::string reclaim = TextOf(preemption.Find("reclaimWithinCohort"));
-    if (reclaim == "Any" || reclaim == "LowerPriority") {
       quota.reclaim_strategy = "Guarantee";
       quota.reclaim_victims = reclaim;
-    } else {
-      quota.reclaim_strategy = "Never";
     }
-    for (const auto& [field, text] :
-         {std::pair<absl::string_view, std::string>("withinClusterQueue", within),
-          {"reclaimWithinCohort", reclaim}}) {
-      if (text.empty() || text == "Never" || text == "Any" || text == "LowerPriority" ||
-          text == "LowerOrNewerEqualPriority") {
-        continue;
-      }
-      problems().AddError(preemption.Find(field).where(), quota.from,
-                          absl::StrCat("spec.preemption.", field, ": \"", text,
-                                       "\" is none of Never, LowerPriority and its others"));
-    }
-    const std::string borrow = TextOf(preemption.Find("borrowWithinCohort").Find("policy"));
-    if (!borrow.empty() && borrow != "Never") {
-      quota.Note("reclaim",
-                 absl::StrCat("borrowWithinCohort ", Show(preemption.Find("borrowWithinCohort")),
-                              ": here no pod evicts others for what it borrows"));
+    const Value borrowing = MapOf(preemption.Find("borrowWithinCohort"),
+                                  "spec.preemption.borrowWithinCohort", quota.from, problems());
+    const std::string borrow = OneOf(borrowing, "spec.preemption.borrowWithinCohort.", "policy",
+                                     {"Never", "LowerPriority"}, quota);
+    if (borrow == "LowerPriority") {
+      quota.Note("reclaim", absl::StrCat("borrowWithinCohort ", Show(borrowing),
+                                         ": here no pod evicts others for what it borrows"));
     }
     NoteUnread(preemption, "spec.preemption.",
                {"withinClusterQueue", "reclaimWithinCohort", "borrowWithinCohort"}, quota.notes);
@@ -347,7 +392,7 @@ class KueueImporter {
     const std::string borrows = TextOf(fungibility.Find("whenCanBorrow"));
     const std::string preempts = TextOf(fungibility.Find("whenCanPreempt"));
     if ((!borrows.empty() && borrows != "Borrow" && borrows != "MayStopSearch") ||
-        (!preempts.empty() && preempts != "TryNextFlavor")) {
+        (!preempts.empty() && preempts != "TryNextFlavor") || fungibility.Find("preference")) {
       quota.Note("", absl::StrCat("spec.flavorFungibility: ", Show(fungibility),
                                   " has no equal and is left out"));
     }
@@ -513,8 +558,14 @@ class KueueImporter {
       if (!root.quota.parent_key.empty()) continue;
       std::set<std::string> lines, seen;
       CollectLines(root.quota.key, seen, lines);
-      root.quota.borrowing_limit.clear();
-      root.quota.lending_limit.clear();
+      for (const auto& [field, limits] : {std::pair{"borrowingLimit", &root.quota.borrowing_limit},
+                                          std::pair{"lendingLimit", &root.quota.lending_limit}}) {
+        for (const auto& [line, limit] : *limits) {
+          root.quota.Note(field, absl::StrCat(line, ": ", limit.ToString(),
+                                              " there, but outside of a root there is nobody"));
+        }
+        limits->clear();
+      }
       for (const std::string& line : lines) {
         root.quota.borrowing_limit[line] = Quantity();
         root.quota.lending_limit[line] = Quantity();

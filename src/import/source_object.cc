@@ -159,9 +159,10 @@ class SourceReader {
     for (const auto& [field, name] :
          {std::pair<absl::string_view, std::string*>("name", &object.name),
           {"namespace", &object.namespace_name}}) {
-      *name = TextOf(metadata.Find(field));
-      if (IsObjectName(*name)) continue;
-      problems_.AddError(metadata.Find(field).where(), object.subject(),
+      const Value value = metadata.Find(field);
+      *name = TextOf(value);
+      if (IsObjectName(*name) && !value.IsMap() && !value.IsSequence()) continue;
+      problems_.AddError(value.where(), object.subject(),
                          absl::StrCat("metadata.", field, ": is no name of an object"));
       return;
     }
@@ -233,9 +234,11 @@ std::string TextOf(Value value) {
 std::string NameOf(Value value, absl::string_view field, const std::string& subject,
                    Problems& problems) {
   std::string text = TextOf(value);
-  if (IsPrintable(text)) return text;
+  const bool is_text = !value.IsMap() && !value.IsSequence();
+  if (is_text && IsPrintable(text)) return text;
   problems.AddError(value.where(), subject,
-                    absl::StrCat(field, ": has characters that names do not have"));
+                    is_text ? absl::StrCat(field, ": has characters that names do not have")
+                            : absl::StrCat(field, ": is ", value.KindText(), ", not a text"));
   return "";
 }
 
@@ -275,19 +278,22 @@ Value ListOf(Value value, absl::string_view field, const std::string& subject, P
   return Value();
 }
 
+Value MapOf(Value value, absl::string_view field, const std::string& subject, Problems& problems) {
+  if (!value || value.IsNull() || value.IsMap()) return value;
+  problems.AddError(value.where(), subject,
+                    absl::StrCat(field, ": is ", value.KindText(), ", not a map"));
+  return Value();
+}
+
 ImportedAmounts ReadAmounts(Value map, absl::string_view field, const std::string& subject,
                             Problems& problems, absl::string_view cpu_word) {
   ImportedAmounts amounts;
-  for (const Value::Item item : map.items()) {
+  for (const Value::Item item : MapOf(map, field, subject, problems).items()) {
     const std::string line = item.key == cpu_word ? "cpu" : std::string(item.key);
     const std::optional<Quantity> amount =
         ReadAmount(item.value, absl::StrCat(field, "[", item.key, "]"), subject, problems);
     if (!amount.has_value() || !IsLine(line, item.where, subject, problems)) continue;
     amounts[line] = *amount;
-  }
-  if (map && !map.IsNull() && !map.IsMap()) {
-    problems.AddError(map.where(), subject,
-                      absl::StrCat(field, ": is ", map.KindText(), ", not a map"));
   }
   return amounts;
 }

@@ -41,7 +41,8 @@ std::vector<SourceObject> ReadSources(absl::Span<const ImportInput> inputs,
 
 // A scalar's text; empty for what is none or is not there.
 std::string TextOf(Value value);
-// The same as printable ASCII, which names, labels and resources are; an error and empty if not.
+// The same as printable ASCII, which names, labels and resources are; an error and empty if not, or
+// if it is a map or a list.
 std::string NameOf(Value value, absl::string_view field, const std::string& subject,
                    Problems& problems);
 // One line of JSON, cut when it is long: for comments.
@@ -54,6 +55,8 @@ bool IsLine(const std::string& line, SourceLocation where, const std::string& su
             Problems& problems);
 // `value` if it is a list; an error and nothing there if it is something else.
 Value ListOf(Value value, absl::string_view field, const std::string& subject, Problems& problems);
+// `value` if it is a map; an error and nothing there if it is something else.
+Value MapOf(Value value, absl::string_view field, const std::string& subject, Problems& problems);
 // A map of amounts by resource. "cpu" stands for `cpu_word`.
 ImportedAmounts ReadAmounts(Value map, absl::string_view field, const std::string& subject,
                             Problems& problems, absl::string_view cpu_word = "cpu");

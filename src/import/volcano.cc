@@ -60,6 +60,7 @@ class VolcanoImporter {
     Problems& problems = imported_.problems;
     ImportedQuota quota;
     quota.from = object.subject();
+    quota.gives_all_back = true;
     quota.where = object.where();
     quota.key = absl::StrCat("volcano/", object.name);
     quota.name = object.name;
@@ -107,8 +108,9 @@ class VolcanoImporter {
 
   void ReadLimits(Value spec, ImportedQuota& quota) {
     Problems& problems = imported_.problems;
-    const ImportedAmounts guarantee = ReadAmounts(spec.Find("guarantee").Find("resource"),
-                                                  "spec.guarantee.resource", quota.from, problems);
+    const ImportedAmounts guarantee = ReadAmounts(
+        MapOf(spec.Find("guarantee"), "spec.guarantee", quota.from, problems).Find("resource"),
+        "spec.guarantee.resource", quota.from, problems);
     quota.min = ReadAmounts(spec.Find("deserved"), "spec.deserved", quota.from, problems);
     quota.max = ReadAmounts(spec.Find("capability"), "spec.capability", quota.from, problems);
     // What is guaranteed is kept free; the rest of what is deserved is lent.

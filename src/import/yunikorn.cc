@@ -17,6 +17,8 @@ constexpr absl::string_view kYuniKornLabel = "queue";
 constexpr absl::string_view kYuniKornRoot = "root";
 constexpr int kMostLevels = 100;
 
+constexpr char kPartition[] = "YuniKorn partition default";
+
 class YuniKornImporter {
  public:
   explicit YuniKornImporter(Imported& imported) : imported_(imported) {}
@@ -49,23 +51,30 @@ class YuniKornImporter {
       return;
     }
     if (seen_partition_) {
-      imported_.problems.AddError(partition.where(), "YuniKorn partition default",
+      imported_.problems.AddError(partition.where(), kPartition,
                                   "is there twice; give one queues.yaml");
       return;
     }
     seen_partition_ = true;
-    preempts_ = partition.Find("preemption").Find("enabled").AsBool().value_or(true);
-    for (const Value rule : ListOf(partition.Find("placementrules"), "placementrules",
-                                   "YuniKorn partition default", imported_.problems)
-                                .elements()) {
+    const Value enabled =
+        MapOf(partition.Find("preemption"), "preemption", kPartition, imported_.problems)
+            .Find("enabled");
+    preempts_ = enabled.AsBool().value_or(true);
+    if (enabled && !enabled.IsNull() && !enabled.AsBool().has_value()) {
+      imported_.problems.AddError(
+          enabled.where(), kPartition,
+          absl::StrCat("preemption.enabled: ", Show(enabled), " is neither true nor false"));
+    }
+    for (const Value rule :
+         ListOf(partition.Find("placementrules"), "placementrules", kPartition, imported_.problems)
+             .elements()) {
       ReadRule(rule);
     }
     std::vector<ImportedNote> unread;
     NoteUnread(partition,
                "YuniKorn partition default: ", {"name", "queues", "preemption", "placementrules"},
                unread);
-    const Value queues = ListOf(partition.Find("queues"), "queues", "YuniKorn partition default",
-                                imported_.problems);
+    const Value queues = ListOf(partition.Find("queues"), "queues", kPartition, imported_.problems);
     const bool has_root =
         queues.size() == 1 && TextOf(queues.elements()[0].Find("name")) == kYuniKornRoot;
     if (has_root) {
@@ -132,6 +141,7 @@ class YuniKornImporter {
     ImportedQuota quota;
     const std::string path = absl::StrCat(above, ".", own);
     quota.from = absl::StrCat("YuniKorn queue ", path);
+    quota.gives_all_back = true;
     quota.where = value.where();
     quota.key = absl::StrCat("yunikorn/", path);
     quota.name = path;
@@ -153,11 +163,7 @@ class YuniKornImporter {
     const bool is_leaf = below.size() == 0 && value.Find("parent").AsBool() != true;
     if (is_leaf) SelectPods(path, above, own, quota);
 
-    const Value resources = value.Find("resources");
-    if (resources && !resources.IsNull() && !resources.IsMap()) {
-      problems.AddError(resources.where(), quota.from,
-                        absl::StrCat("resources: is ", resources.KindText(), ", not a map"));
-    }
+    const Value resources = MapOf(value.Find("resources"), "resources", quota.from, problems);
     quota.min = ReadAmounts(resources.Find("guaranteed"), "resources.guaranteed", quota.from,
                             problems, "vcore");
     quota.max = ReadAmounts(resources.Find("max"), "resources.max", quota.from, problems, "vcore");
@@ -168,8 +174,9 @@ class YuniKornImporter {
       quota.reclaim_strategy = quota.preemption = "Never";
       quota.Note("reclaim", "preemption is not enabled in its partition");
     }
-    ReadProperties(value.Find("properties"), quota);
-    ReadPolicy(value.Find("properties").Find("preemption.policy"), inherited, quota);
+    const Value properties = MapOf(value.Find("properties"), "properties", quota.from, problems);
+    ReadProperties(properties, quota);
+    ReadPolicy(properties.Find("preemption.policy"), inherited, quota);
     for (const absl::string_view acl : {"submitacl", "adminacl"}) {
       const std::string text = TextOf(value.Find(acl));
       if (!text.empty() && text != "*") {

@@ -85,6 +85,45 @@ void CheckSelectors(absl::Span<const QuotaSpec> specs, Problems& problems) {
   }
 }
 
+// Quotas that select no pod which another one does not have before them: an older ClusterQuota with
+// the same namespaces and no selector of pods, of an ElasticQuota any ClusterQuota.
+void CheckWhatIsLeft(absl::Span<const QuotaSpec> specs, Problems& problems) {
+  std::map<Symbol, const QuotaSpec*> by_namespace;  // who has all its pods
+  std::vector<const QuotaSpec*> by_labels;          // who has all pods of the namespaces with them
+  const auto holder_of = [&](const QuotaSpec& spec) {
+    const QuotaSpec* holder = nullptr;
+    for (const Symbol name : spec.namespaces) {
+      const auto found = by_namespace.find(name);
+      if (found == by_namespace.end()) return static_cast<const QuotaSpec*>(nullptr);
+      holder = found->second;
+    }
+    if (!spec.namespace_selector.has_value()) return holder;
+    const auto same = absl::c_find_if(by_labels, [&](const QuotaSpec* other) {
+      return other->namespace_selector == spec.namespace_selector;
+    });
+    return same == by_labels.end() ? nullptr : *same;
+  };
+  const auto tell = [&](const QuotaSpec& spec, absl::string_view older) {
+    const QuotaSpec* const holder = holder_of(spec);
+    if (holder == nullptr) return;
+    problems.AddWarning(spec.where, spec.subject(),
+                        absl::StrCat("has only pods that name it: all that it selects are of ",
+                                     holder->subject(), older, "; narrow that one"));
+  };
+  for (const QuotaSpec& spec : specs) {
+    if (spec.is_elastic_quota) continue;
+    if (spec.pod_selector.has_value()) {
+      tell(spec, ", which is older");
+      continue;
+    }
+    for (const Symbol name : spec.namespaces) by_namespace.try_emplace(name, &spec);
+    if (spec.namespace_selector.has_value()) by_labels.push_back(&spec);
+  }
+  for (const QuotaSpec& spec : specs) {
+    if (spec.is_elastic_quota) tell(spec, "");
+  }
+}
+
 void CheckAmounts(const QuotaTree& tree, const QuotaAmounts& capacity, Problems& problems) {
   const absl::Span<const QuotaLine> lines = tree.lines();
   for (QuotaId quota = 1; quota < tree.size(); ++quota) {
@@ -180,6 +219,7 @@ void CheckQuotas(absl::Span<const QuotaSpec> specs, const QuotaAmounts& capacity
                  Problems& problems) {
   CheckNames(specs, problems);
   CheckSelectors(specs, problems);
+  CheckWhatIsLeft(specs, problems);
   CheckAmounts(QuotaTree(std::vector<QuotaSpec>(specs.begin(), specs.end())), capacity, problems);
 }
 

@@ -269,6 +269,7 @@ class SpecReader {
   }
 
   void ReadHistory(const api::QuotaHistory& history) {
+    if (history.half_life().empty()) return Wrong("spec.history: lacks halfLife, such as 4h");
     spec_.half_life = DurationOf("spec.history.halfLife", history.half_life());
     if (spec_.half_life == absl::ZeroDuration()) {
       Wrong("spec.history.halfLife: is 0");

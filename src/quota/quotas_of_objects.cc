@@ -3,9 +3,13 @@
 #include "quota/quotas_of_objects.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
@@ -92,6 +96,61 @@ void CheckNamespaces(const std::vector<Object>& objects, absl::Span<const QuotaS
   }
 }
 
+// Selectors of namespaces that match none of those among the objects, if there are any.
+void CheckSelectorsOfNamespaces(const std::vector<Object>& objects,
+                                absl::Span<const QuotaSpec> specs, Problems& problems) {
+  std::vector<LabelSet> namespaces;
+  for (const Object& object : objects) {
+    if (object.kind() != Kind::kNamespace) continue;
+    namespaces.push_back(LabelSet::FromMap(object.As<api::Namespace>().metadata().labels()));
+  }
+  if (namespaces.empty()) return;
+  for (const QuotaSpec& spec : specs) {
+    const std::optional<LabelSelector>& selector = spec.namespace_selector;
+    if (!selector.has_value() || *selector == LabelSelector::Nothing()) continue;
+    if (absl::c_any_of(namespaces, [&](const LabelSet& l) { return selector->Matches(l); }))
+      continue;
+    problems.AddWarning(spec.where, spec.subject(),
+                        absl::StrCat("spec.namespaceSelector: matches none of the ",
+                                     namespaces.size(), " namespaces that are given"));
+  }
+}
+
+// Pods whose label names a quota that does not exist: they are of another one, or of none. Told of
+// the first for each name.
+void CheckPodsNames(const std::vector<Object>& objects, absl::Span<const QuotaSpec> specs,
+                    Problems& problems) {
+  std::set<absl::string_view> clusters, all;  // ElasticQuotas without their namespace
+  for (const QuotaSpec& spec : specs) {
+    absl::string_view name = spec.name;
+    if (spec.is_elastic_quota) {
+      name.remove_prefix(name.find('/') + 1);
+    } else {
+      clusters.insert(name);
+    }
+    all.insert(name);
+  }
+  std::map<std::pair<absl::string_view, std::string>, std::pair<const Object*, int>> unknown;
+  for (const Object& object : objects) {
+    if (object.kind() != Kind::kPod) continue;
+    const auto& labels = object.As<api::Pod>().metadata().labels();
+    for (const absl::string_view label :
+         {kQuotaLabel, kKoordinatorQuotaLabel, kAlibabaQuotaLabel}) {
+      const auto named = labels.find(std::string(label));
+      const auto& known = label == kQuotaLabel ? clusters : all;
+      if (named == labels.end() || known.contains(named->second)) continue;
+      ++unknown.try_emplace({label, named->second}, &object, 0).first->second.second;
+    }
+  }
+  for (const auto& [name, pods] : unknown) {
+    problems.AddWarning(
+        pods.first->where(), pods.first->ToString(),
+        absl::StrCat("metadata.labels[\"", name.first, "\"]: there is no quota \"", name.second,
+                     "\", so the label does not count",
+                     pods.second == 1 ? "" : absl::StrCat("; of ", pods.second, " pods")));
+  }
+}
+
 // Where the field stands with which the message begins: "spec.min[gpu]: …", "spec.min[gpu] is …".
 SourceLocation PlaceOf(const Problem& problem, const Manifests& manifests) {
   const std::string object = absl::StrCat(problem.where.ToString(), " ");
@@ -126,12 +185,18 @@ Problems CheckQuotasOf(const Manifests& manifests) {
   if (manifests.problems.ok()) capacity = CapacityOf(manifests.objects, QuotaTree(specs).lines());
   CheckQuotas(specs, capacity, problems);
   CheckNamespaces(manifests.objects, specs, problems);
+  CheckSelectorsOfNamespaces(manifests.objects, specs, problems);
+  CheckPodsNames(manifests.objects, specs, problems);
   std::vector<std::string> classes;
   for (const Object& object : manifests.objects) {
     if (object.kind() == Kind::kDeviceClass) classes.emplace_back(object.name());
   }
   CheckClassesOfLines(specs, classes, problems);
   for (Problem problem : problems) {
+    const bool is_told = absl::c_any_of(manifests.problems, [&](const Problem& told) {
+      return told.subject == problem.subject && told.message == problem.message;
+    });
+    if (is_told) continue;
     problem.where = PlaceOf(problem, manifests);
     placed.Add(std::move(problem));
   }

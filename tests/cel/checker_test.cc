@@ -29,6 +29,14 @@ TEST(Checker, RequiresBooleans) {
                  {"[1].all(x, x)", "expected type 'bool' but found 'int'"}});
 }
 
+// An attribute is of type any; what a variable without a type is may be a list.
+TEST(Checker, RequiresARangeForLoops) {
+  ExpectRefused(
+      {{"1.map(x, x) == []", "expression of type 'int' cannot be range of a comprehension"},
+       {"'a'.all(x, true)", "expression of type 'string' cannot be range"}});
+  ExpectTrue({"dyn([1]).all(x, x == 1)"});
+}
+
 TEST(Checker, RequiresOneTypeInLiterals) {
   ExpectRefused({{"[1, 'a']", "1:5: expected type 'int' but found 'string'"},
                  {"{1: 1, 'a': 2}", "expected type 'int' but found 'string'"},

@@ -51,6 +51,17 @@ TEST(DeviceSelector, MustBeBool) {
             "from 'int' to bool");
 }
 
+TEST(DeviceSelector, AttributesAreNoLists) {
+  const Device device = Gpu();
+  EXPECT_EQ(
+      Ask("device.attributes['gpu.example.com'].model.all(x, true)", device),
+      "compilation failed: ERROR: <input>:1:37: expression of type 'any' cannot be range of a "
+      "comprehension (must be list, map, or dynamic)\n"
+      " | device.attributes['gpu.example.com'].model.all(x, true)\n"
+      " | ....................................^");
+  EXPECT_EQ(Ask("device.attributes['gpu.example.com'].all(name, true)", device), "true");
+}
+
 TEST(DeviceSelector, FailsOnAVersionThatIsNone) {
   const Device device({.driver = "d", .attributes = {{"v", Version{"1.2"}}}});
   EXPECT_EQ(Ask("true", device),

@@ -7,8 +7,14 @@ namespace {
 TEST(Macros, QuantifyOverLists) {
   ExpectTrue({"[1, 2].all(x, x > 0)", "![1, 2].all(x, x > 1)", "[].all(x, x)",
               "[1, 2].exists(x, x == 2)", "![].exists(x, true)", "[1, 2].exists_one(x, x > 1)",
-              "![2, 2].exists_one(x, x > 1)", "[1, 2].existsOne(x, x > 1)",
-              "{'a': 1}.all(k, k == 'a')", "{'a': 1, 'b': 2}.exists(k, k == 'b')"});
+              "![2, 2].exists_one(x, x > 1)", "{'a': 1}.all(k, k == 'a')",
+              "{'a': 1, 'b': 2}.exists(k, k == 'b')"});
+}
+
+// The environment of Kubernetes 1.35 has it for two variables only.
+TEST(Macros, ExistsOneWithAHumpTakesTwoVariables) {
+  ExpectRefused({{"[1, 2].existsOne(x, x > 1)", "undeclared reference to 'existsOne'"}});
+  ExpectTrue({"[1, 2].existsOne(i, v, v == 2)"});
 }
 
 TEST(Macros, AbsorbErrorsThatDoNotDecide) {

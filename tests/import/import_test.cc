@@ -207,6 +207,157 @@ spec:
   EXPECT_THAT(result.yaml, HasSubstr("no LocalQueue names it"));
 }
 
+// What is misspelt, or of another type, is not taken for something that is not there.
+TEST(ImportKueue, WhatCannotBeReadIsAnError) {
+  const ImportResult result = Import(R"(
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: a}
+spec:
+  fairSharing: 3
+  preemption:
+    withinClusterQueue: Any
+    reclaimWithinCohort: LowerOrNewerEqualPriority
+    borrowWithinCohort: {policy: Any}
+  resourceGroups:
+  - coveredResources: [cpu, memory]
+    flavors:
+    - name: f
+      resources: [{name: cpu}, {name: pods, nominalQuota: 3}]
+)");
+  for (const absl::string_view said :
+       {"q.yaml:6:16: error: Kueue ClusterQueue a: spec.fairSharing: is a number, not a map",
+        "8:25: error: Kueue ClusterQueue a: spec.preemption.withinClusterQueue: \"Any\" is none of "
+        "Never, LowerPriority, LowerOrNewerEqualPriority",
+        "9:26: error: Kueue ClusterQueue a: spec.preemption.reclaimWithinCohort: "
+        "\"LowerOrNewerEqualPriority\" is none of Never, LowerPriority, Any",
+        "borrowWithinCohort.policy: \"Any\" is none of Never, LowerPriority",
+        "15:19: error: Kueue ClusterQueue a: cpu: nominalQuota is required",
+        "resource \"pods\" is not among coveredResources",
+        "flavor \"f\" has no \"memory\", which is among coveredResources"}) {
+    EXPECT_THAT(result.problems.ToString(), HasSubstr(said));
+  }
+  EXPECT_EQ(result.problems.errors(), 7) << result.problems.ToString();
+}
+
+TEST(ImportKueue, NothingOfAFlavorIsLeftOutUnsaid) {
+  const ImportResult result = Import(R"(
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: a}
+spec:
+  namespaceSelector: {}
+  flavorFungibility: {preference: BorrowingOverPreemption}
+  resourceGroups:
+  - coveredResources: [cpu]
+    groups: 1
+    flavors:
+    - name: f
+      reserved: true
+      resources: [{name: cpu, nominalQuota: 3, borowingLimit: 1, lendingLimit: 2}]
+    - {name: g, resources: [{name: cpu, nominalQuota: 4}]}
+---
+{apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: f}, spec: {nodeLabels: {gpu: a, zone: x}}}
+---
+{apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: g}, spec: {nodeLabels: {gpu: a, zone: x}}}
+)");
+  ASSERT_TRUE(result.problems.ok()) << result.problems.ToString();
+  EXPECT_EQ(Of(Find(Validate(result.yaml), "a").min, "cpu{gpu=a}"), "7");
+  for (const absl::string_view said :
+       {"spec.resourceGroups[0].groups: 1 has no equal",
+        "flavor f of its resourceGroups: reserved: true has no equal",
+        "cpu{gpu=a}: borowingLimit: 1 has no equal",
+        "cpu{gpu=a}: the sum of 2 flavors, which this label does not tell apart",
+        "cpu{gpu=a}: 6 there, but outside of a root there is nobody", "BorrowingOverPreemption"}) {
+    EXPECT_THAT(result.yaml, HasSubstr(said));
+  }
+}
+
+// An empty weight is 0 there, an empty priority 100.
+TEST(ImportKai, DefaultsAreKais) {
+  const ImportResult result = Import(R"(
+apiVersion: scheduling.run.ai/v2
+kind: Queue
+metadata: {name: low}
+spec: {priority: 50, resources: {gpu: {quota: 1, limit: -1, overQuotaWeight: 1}}}
+---
+apiVersion: scheduling.run.ai/v2
+kind: Queue
+metadata: {name: usual}
+spec: {resources: {gpu: {quota: 1, limit: -1}}}
+)");
+  ASSERT_TRUE(result.problems.ok()) << result.problems.ToString();
+  const ReadBack back = Validate(result.yaml);
+  EXPECT_EQ(Find(back, "low").priority, 50);
+  EXPECT_EQ(Find(back, "usual").priority, 100);
+  EXPECT_EQ(Of(Find(back, "low").weights, "gpu"), "1");
+  EXPECT_EQ(Of(Find(back, "usual").weights, "gpu"), "0");
+}
+
+// What a quota does not name is not taken back from it; there it is.
+TEST(Import, WhoIsGuaranteedNothingGivesBack) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: a}, spec: "
+       "{deserved: {cpu: 4}}}\n---\n"
+       "{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: b}, spec: {}}\n",
+       "b"},
+      {"{apiVersion: scheduling.run.ai/v2, kind: Queue, metadata: {name: a}, spec: {resources: "
+       "{cpu: {quota: 4000, limit: -1}, gpu: {quota: 0, limit: -1}}}}\n---\n"
+       "{apiVersion: scheduling.run.ai/v2, kind: Queue, metadata: {name: b}, spec: {resources: "
+       "{memory: {quota: 1, limit: -1}}}}\n",
+       "b"},
+      {"partitions: [{name: default, queues: [{name: root, queues: [{name: a, resources: "
+       "{guaranteed: {vcore: 4}}}, {name: b}]}]}]\n",
+       "root.b"}};
+  for (const auto& [text, name] : cases) {
+    const ImportResult result = Import(text);
+    ASSERT_TRUE(result.problems.ok()) << result.problems.ToString();
+    const ReadBack back = Validate(result.yaml);
+    EXPECT_EQ(Of(Find(back, name).min, "cpu"), "0") << result.yaml;
+    EXPECT_EQ(Of(Find(back, name).min, "gpu"), "none") << result.yaml;  // nobody is guaranteed any
+    EXPECT_THAT(result.yaml, HasSubstr("# 0: others are guaranteed it"));
+  }
+  // A parent names it already, and a parent has no pods.
+  const ReadBack back = Validate(Import(R"(
+partitions:
+- queues:
+  - name: root
+    queues:
+    - {name: p, resources: {guaranteed: {vcore: 2}}, queues: [{name: c}]}
+    - {name: q, queues: [{name: d}]}
+)")
+                                     .yaml);
+  EXPECT_EQ(Of(Find(back, "root.p.c").min, "cpu"), "none");
+  EXPECT_EQ(Of(Find(back, "root.q").min, "cpu"), "none");
+  EXPECT_EQ(Of(Find(back, "root.q.d").min, "cpu"), "0");
+}
+
+TEST(Import, OtherTypesAreErrors) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"{apiVersion: scheduling.run.ai/v2, kind: Queue, metadata: {name: a}, spec: {resources: 3}}",
+       "KAI Queue a: spec.resources: is a number, not a map"},
+      {"{apiVersion: scheduling.run.ai/v2, kind: Queue, metadata: {name: a}, spec: {resources: "
+       "{gpu: 3}}}",
+       "KAI Queue a: spec.resources.gpu: is a number, not a map"},
+      {"{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: a}, spec: "
+       "{guarantee: 3}}",
+       "Volcano Queue a: spec.guarantee: is a number, not a map"},
+      {"{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: a}, spec: "
+       "{parent: {name: b}}}",
+       "Volcano Queue a: spec.parent: is a map, not a text"},
+      {"{apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: a, namespace: "
+       "[b]}}",
+       "metadata.namespace: is no name of an object"},
+      {"partitions: [{name: default, queues: [{name: root, queues: [{name: a, properties: "
+       "[x]}]}]}]",
+       "YuniKorn queue root.a: properties: is a list, not a map"},
+      {"partitions: [{name: default, preemption: {enabled: 'no way'}, queues: [{name: a}]}]",
+       "YuniKorn partition default: preemption.enabled: \"no way\" is neither true nor false"}};
+  for (const auto& [text, said] : cases) {
+    EXPECT_THAT(Import(text).problems.ToString(), HasSubstr(said)) << text;
+  }
+}
+
 TEST(ImportKai, UnitsLimitsAndMinimumRunTimes) {
   const ImportResult result = Import(R"(
 apiVersion: scheduling.run.ai/v2
@@ -556,6 +707,8 @@ TEST(ImportKueue, AResourceIsCoveredOnce) {
                     "    flavors: [{name: l4, resources: [{name: memory, nominalQuota: 1}]}]\n"),
             "q.yaml:6:37: error: Kueue ClusterQueue a: spec.resourceGroups: covered resource "
             "\"cpu\" is there twice, also at q.yaml:6:24\n"
+            "q.yaml:7:15: error: Kueue ClusterQueue a: spec.resourceGroups: flavor \"t4\" has no "
+            "\"memory\", which is among coveredResources\n"
             "q.yaml:8:24: error: Kueue ClusterQueue a: spec.resourceGroups: covered resource "
             "\"memory\" is there twice, also at q.yaml:6:29\n");
 }

@@ -275,9 +275,80 @@ TEST(CheckQuotasOf, SaysWhereSelectorsOverlap) {
   EXPECT_THAT(
       check(quota("a", team) + quota("b", "namespaceSelector: {matchLabels: {env: prod}}") + space),
       HasSubstr("warning: ClusterQuota b: selects the pods of namespace a, as"));
-  EXPECT_EQ(check(quota("a", team) + quota("b", absl::StrCat(team, ", ", gpus)) +
+  EXPECT_EQ(check(quota("a", absl::StrCat(team, ", ", gpus)) + quota("b", team) +
                   quota("c", "namespaces: [b]") + space),
             "");
+}
+
+TEST(CheckQuotasOf, SaysWhoHasNoPods) {
+  const auto quota = [](absl::string_view name, absl::string_view spec) {
+    return absl::StrCat("---\n{apiVersion: scheduling.berth.dev/v1alpha1, kind: ClusterQuota, ",
+                        "metadata: {name: ", name, "}, spec: {", spec, "}}\n");
+  };
+  const std::string elastic =
+      "---\n{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: ElasticQuota, metadata: {name: e, "
+      "namespace: k}}\n";
+  const std::string spaces =
+      "---\n{apiVersion: v1, kind: Namespace, metadata: {name: k, labels: {team: x}}}\n"
+      "---\n{apiVersion: v1, kind: Namespace, metadata: {name: m}}\n";
+  const std::string gpus = ", podSelector: {matchLabels: {on: gpu}}";
+  const std::string team = "namespaceSelector: {matchLabels: {team: x}}";
+  const auto check = [](const std::string& text) {
+    return CheckQuotasOf(ParseManifest(text, "q.yaml")).ToString();
+  };
+  const absl::string_view hidden =
+      "has only pods that name it: all that it selects are of ClusterQuota a";
+  EXPECT_EQ(check(quota("a", "namespaces: [k, m]") + quota("b", "namespaces: [k]" + gpus)),
+            absl::StrCat("q.yaml:4:1: warning: ClusterQuota b: ", hidden,
+                         ", which is older; narrow that one\n"));
+  EXPECT_THAT(check(quota("a", team) + quota("b", team + gpus)), HasSubstr(std::string(hidden)));
+  EXPECT_THAT(check(elastic + quota("a", "namespaces: [k]")),
+              HasSubstr(absl::StrCat("ElasticQuota k/e: ", hidden, "; narrow")));
+  // One has pods of m, or comes first, or the other one has some of k's alone.
+  EXPECT_EQ(check(quota("a", "namespaces: [k]") + quota("b", "namespaces: [k, m]" + gpus)), "");
+  EXPECT_EQ(check(quota("a", "namespaces: [k]" + gpus) + quota("b", "namespaces: [k]")), "");
+  EXPECT_EQ(check(elastic + quota("a", "namespaces: [k]" + gpus)), "");
+
+  const std::string none = "namespaceSelector: {matchLabels: {team: y}}";
+  EXPECT_EQ(check(quota("a", none)), "");  // namespaces are not among the files
+  EXPECT_EQ(check(quota("a", team) + spaces), "");
+  EXPECT_EQ(check(quota("a", none) + spaces),
+            "q.yaml:2:93: warning: ClusterQuota a: spec.namespaceSelector: matches none of the 2 "
+            "namespaces that are given\n");
+}
+
+TEST(CheckQuotasOf, SaysThatAPodNamesNoQuota) {
+  const std::string quotas =
+      "{apiVersion: scheduling.berth.dev/v1alpha1, kind: ClusterQuota, metadata: {name: a}}\n"
+      "---\n{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: ElasticQuota, metadata: {name: e, "
+      "namespace: k}}\n";
+  const auto pod = [](absl::string_view name, absl::string_view labels) {
+    return absl::StrCat("---\n{apiVersion: v1, kind: Pod, metadata: {name: ", name, ", labels: {",
+                        labels, "}}, spec: {containers: [{name: c}]}}\n");
+  };
+  const auto check = [&](const std::string& pods) {
+    const Manifests manifests = ParseManifest(quotas + pods, "q.yaml");
+    EXPECT_TRUE(manifests.problems.empty()) << manifests.problems.ToString();
+    return CheckQuotasOf(manifests).ToString();
+  };
+  EXPECT_EQ(check(pod("p", "scheduling.berth.dev/quota: a") +
+                  pod("q", "quota.scheduling.koordinator.sh/name: e") +
+                  pod("r", "alibabacloud.com/quota-name: a")),
+            "");
+  EXPECT_EQ(
+      check(pod("p", "scheduling.berth.dev/quota: e") + pod("q", "scheduling.berth.dev/quota: e")),
+      "q.yaml:5:1: warning: Pod default/p: metadata.labels[\"scheduling.berth.dev/quota\"]: "
+      "there is no quota \"e\", so the label does not count; of 2 pods\n");
+}
+
+TEST(CheckQuotasOf, SaysASelectorThatCannotBeReadOnce) {
+  const Manifests manifests = ParseManifest(
+      "{apiVersion: scheduling.berth.dev/v1alpha1, kind: ClusterQuota, metadata: {name: a}, spec: "
+      "{podSelector: {matchExpressions: [{key: k, operator: Is}]}, history: {factor: '2'}}}\n",
+      "q.yaml");
+  EXPECT_EQ(manifests.problems.size(), 1u) << manifests.problems.ToString();
+  EXPECT_EQ(CheckQuotasOf(manifests).ToString(),
+            "q.yaml:1:152: error: ClusterQuota a: spec.history: lacks halfLife, such as 4h\n");
 }
 
 TEST(CheckQuotasOf, SaysThatAClassDoesNotExist) {

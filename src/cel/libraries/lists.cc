@@ -46,6 +46,10 @@ bool FlattenTo(const std::vector<Value>& list, int64_t depth, Budget& budget,
 }
 
 Value Flatten(Budget& budget, Arguments a) {
+  if (!a[0].IsList() || (a.size() == 2 && !a[1].Is<int64_t>())) {
+    return Value::Error(absl::StrCat("no such overload: ", a[0].type_name(), ".flatten(",
+                                     a.size() == 2 ? a[1].type_name() : "", ")"));
+  }
   const int64_t depth = a.size() == 2 ? a[1].Get<int64_t>() : 1;
   if (depth < 0) return Value::Error("level must be non-negative");
   std::vector<Value> result;
@@ -188,7 +192,10 @@ void AddLists(Environment& environment) {
         cost;
   };
   add("slice", "list_slice", {list, i, i}, list, Slice, ResultCost);
-  add("flatten", "list_flatten", {Type::List(list)}, list, Flatten, FlattenCost);
+  Overload& flat =
+      environment.AddMember("flatten", "list_flatten", {Type::List(list)}, list, Flatten);
+  flat.cost = FlattenCost;
+  flat.is_unguarded = true;  // lists that are flat already stay as they are
   const Type any_list = Type::List(Type::Dyn());
   add("flatten", "list_flatten_int", {any_list, i}, any_list, Flatten, FlattenCost);
   add("reverse", "list_reverse", {list}, list, Reverse, ResultCost);

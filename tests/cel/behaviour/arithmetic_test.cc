@@ -31,10 +31,19 @@ TEST(Arithmetic, HasInfinitiesAndNan) {
 }
 
 TEST(Arithmetic, ComparesAcrossKinds) {
-  ExpectTrue({"1 < 1.5", "2u > 1", "1 <= 1u", "-1 < 0u",
-              "9223372036854775807 < 9223372036854775808.0", "1.5 >= 1",
+  ExpectTrue({"1 < 1.5", "2u > 1", "1 <= 1u", "-1 < 0u", "1.5 >= 1",
               "dyn(1) == 1u && dyn(1u) == 1.0", "!(dyn(-1) == 18446744073709551615u)",
               "'a' < 'b' && b'a' < b'b' && false < true"});
+}
+
+// As cel-go: near 2^63 and 2^64 integers round to these.
+TEST(Arithmetic, ComparesWithDoublesAsDoubles) {
+  ExpectTrue({"!(9223372036854775807 < 9223372036854775808.0)",
+              "9223372036854775806 <= 9223372036854775808.0",
+              "dyn(9223372036854775807) == 9223372036854775808.0",
+              "dyn(18446744073709551615u) == 18446744073709551616.0",
+              "9223372036854775807 < 9223372036854777856.0",
+              "dyn(9007199254740993) == 9007199254740992.0"});
 }
 
 TEST(Arithmetic, Converts) {

@@ -7,6 +7,7 @@ namespace {
 
 TEST(Lists, HaveFunctions) {
   ExpectTrue({"[1, 2, 3, 4].slice(1, 3) == [2, 3]", "[[1], [2, 3]].flatten() == [1, 2, 3]",
+              "[dyn(1), dyn([2])].flatten() == [1, 2]", "dyn([1]).flatten() == [1]",
               "[[[1], [2]]].flatten(2) == [1, 2]", "[3, 1, 2].sort() == [1, 2, 3]",
               "['b', 'a'].sort() == ['a', 'b']", "[1, 2, 3].reverse() == [3, 2, 1]",
               "[1, 2, 1].distinct() == [1, 2]", "lists.range(3) == [0, 1, 2]",
@@ -18,6 +19,7 @@ TEST(Lists, HaveFunctions) {
                "error: cannot slice(1, 0), start index must be less than or equal to end index"},
               {"[1].slice(-1, 0)", "error: cannot slice(-1, 0), negative indexes not supported"},
               {"[[1]].flatten(-1)", "error: level must be non-negative"},
+              {"dyn(1).flatten()", "error: no such overload: int.flatten()"},
               {"dyn([dyn(1), dyn('a')]).sort()", "error: list elements must have the same type"}});
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pods for which nobody could be evicted yet: what claims say was still to change.
-#ifndef BERTH_PLUGINS_DYNAMIC_RESOURCES_PREEMPTORS_AWAITING_WRITES_H_
-#define BERTH_PLUGINS_DYNAMIC_RESOURCES_PREEMPTORS_AWAITING_WRITES_H_
+// Pods for which nobody could be evicted yet, though not because of those who could be.
+#ifndef BERTH_PLUGINS_DYNAMIC_RESOURCES_NOTED_PREEMPTORS_H_
+#define BERTH_PLUGINS_DYNAMIC_RESOURCES_NOTED_PREEMPTORS_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -14,12 +14,10 @@
 
 namespace berth {
 
-// A pod may give no device back when it is evicted in a dry run, and yet do so later. If it is on
-// its way to its node, what its claims get is promised, and not written. If others have its claim
-// reserved, they may leave it: or have left, and the controller of claims has not said so yet. A
-// preemptor that meets such a pod is noted, by its spec, until it is tried again: what is written
-// to a claim wakes it. Any thread.
-class PreemptorsAwaitingWrites {
+// A preemptor is noted, by its spec, for which the dry runs of evictions failed by what
+// DynamicResources says, whichever plugin had rejected it: so it waits for what changes of devices
+// and claims. Any thread.
+class NotedPreemptors {
  public:
   void Note(const PodInfo& preemptor) {
     const MutexLock lock(mutex_);
@@ -48,4 +46,4 @@ class PreemptorsAwaitingWrites {
 
 }  // namespace berth
 
-#endif  // BERTH_PLUGINS_DYNAMIC_RESOURCES_PREEMPTORS_AWAITING_WRITES_H_
+#endif  // BERTH_PLUGINS_DYNAMIC_RESOURCES_NOTED_PREEMPTORS_H_
