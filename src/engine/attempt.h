@@ -123,8 +123,9 @@ struct AttemptResult {
   StartOrder order = StartOrder::kByImportance;  // of a group, if it was
   GroupAnswer answer = GroupAnswer::kNone;       // of a group
   std::string finding;                           // the same in words, with its numbers
-  std::string evictions_finding;   // that evictions do not make room, or for how many members
-  int placeable_by_evictions = 0;  // of a group that missed its minimum, as far as was tried
+  std::string evictions_finding;       // that evictions do not make room, or for how many members
+  bool evictions_are_in_vain = false;  // it is proven
+  int placeable_by_evictions = 0;      // of a group that missed its minimum, as far as was tried
   MovesAnswer moves = MovesAnswer::kNone;
   std::string moves_finding;  // that moving pods does not make room, or may
   int64_t possibilities = 0;  // how many placements the search tried

@@ -6,12 +6,12 @@
 #include <limits>
 
 #include "absl/algorithm/container.h"
+#include "berth/preemption/victim_rules.h"
 #include "engine/group_preemption_draft.h"
 #include "engine/post_filter_bounds.h"
 #include "search/room.h"
 
 namespace berth {
-namespace {
 
 bool AnyNominated(const AttemptRequest& request, const ClusterState& cluster) {
   return cluster.nominations().size() > 0 && absl::c_any_of(request.pods, [&](const auto& pod) {
@@ -19,8 +19,7 @@ bool AnyNominated(const AttemptRequest& request, const ClusterState& cluster) {
          });
 }
 
-// Whatever PostFilter does for any member.
-bool OnlyLowerPriorityGoes(const AttemptRequest& request) {
+bool EvictsLowerPriorityOnly(const AttemptRequest& request) {
   const PostFilterBounds bounds(*request.framework);
   const PodInfo* last = nullptr;
   return absl::c_all_of(request.pods, [&](const auto& pod) {
@@ -30,13 +29,17 @@ bool OnlyLowerPriorityGoes(const AttemptRequest& request) {
   });
 }
 
-}  // namespace
+bool HasVictimRules(const AttemptRequest& request) {
+  return absl::c_any_of(request.framework->plugins().post_filter, [](const auto& hook) {
+    return dynamic_cast<VictimRules*>(hook.plugin) != nullptr;
+  });
+}
 
 std::optional<int64_t> RoomByEvictionsAtMost(const AttemptRequest& request,
                                              const GroupShortage& shortage,
                                              const ClusterState& cluster) {
   if (shortage.members == 0 || AnyNominated(request, cluster)) return std::nullopt;
-  if (!OnlyLowerPriorityGoes(request)) return std::nullopt;
+  if (!EvictsLowerPriorityOnly(request)) return std::nullopt;
   int32_t highest = std::numeric_limits<int32_t>::min();
   for (const auto& pod : request.pods) highest = std::max(highest, pod->priority());
   const NodeTable& nodes = cluster.nodes();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proofs by sums that no evictions make room for a group: before a plan is tried, which takes a
-// cycle and a search for victims for each member.
+// What evictions could do at most for a group, and proofs by sums that none make room: before a
+// plan is tried, which takes a cycle and a search for victims for each member.
 #ifndef BERTH_SRC_ENGINE_GROUP_EVICTION_BOUND_H_
 #define BERTH_SRC_ENGINE_GROUP_EVICTION_BOUND_H_
 
@@ -12,6 +12,16 @@
 #include "engine/group_shortage.h"
 
 namespace berth {
+
+// Whether a member is nominated: room is held for it.
+bool AnyNominated(const AttemptRequest& request, const ClusterState& cluster);
+
+// Whether PostFilter plugins, whatever they do for any member, evict no others than pods of a lower
+// priority and their groups.
+bool EvictsLowerPriorityOnly(const AttemptRequest& request);
+
+// Whether a PostFilter plugin has VictimRules.
+bool HasVictimRules(const AttemptRequest& request);
 
 // How many of GroupShortage::members would have room at most, fewer than all, if all pods
 // were gone that PostFilter plugins could evict for the group. Absent if there may be enough, and

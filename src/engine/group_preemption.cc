@@ -14,7 +14,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "berth/preemption/preemption.h"
-#include "berth/preemption/victim_rules.h"
 #include "engine/group_classes.h"
 #include "engine/group_eviction_bound.h"
 #include "engine/group_preemption_draft.h"
@@ -70,12 +69,6 @@ std::string PlanText(int victims, bool tried_evictions, bool waits_for_pods) {
                          : "It waits for devices of claims that nobody uses any more.";
 }
 
-bool HasVictimRules(const AttemptRequest& request) {
-  return absl::c_any_of(request.framework->plugins().post_filter, [](const auto& hook) {
-    return dynamic_cast<VictimRules*>(hook.plugin) != nullptr;
-  });
-}
-
 // Whether any pod on a node may be evicted for one of these. Rules of plugins go by more than
 // priority.
 bool AnyMayBeEvicted(const AttemptRequest& request, const NodeTable& nodes) {
@@ -84,12 +77,33 @@ bool AnyMayBeEvicted(const AttemptRequest& request, const NodeTable& nodes) {
   return HasVictimRules(request) || nodes.AnyPriorityBelow(highest);
 }
 
+// Groups of which it is cheap to make several plans.
+bool IsSmall(const AttemptRequest& request) {
+  constexpr size_t kMostMembers = 32;
+  return !request.quorum.has_parts() && request.pods.size() <= kMostMembers;
+}
+
+constexpr char kNobodyMayGo[] = "No pod may be evicted for it.";
+constexpr char kNoMoreRoom[] = "Evictions would make no more room.";
+
 // Whether it may matter which pods go first: for some plugin they may leave a quota too little for
 // the next to go. Only of small groups, as each order is a plan of its own.
 bool OrderOfVictimsMayDecide(const AttemptRequest& request) {
-  constexpr size_t kMostMembers = 32;
-  return !request.quorum.has_parts() && request.pods.size() <= kMostMembers &&
-         HasVictimRules(request);
+  return IsSmall(request) && HasVictimRules(request);
+}
+
+// Whether a plan takes pods off a node that another one makes room on, as a group ends.
+bool PlansOverlap(const AttemptResult& result, const ClusterState& cluster) {
+  return absl::c_any_of(result.plans, [&](const AttemptResult::Plan& plan) {
+    return absl::c_any_of(plan.result.victims, [&](const PodPtr& victim) {
+      const CachedPod* const known = cluster.cache().FindPod(*victim->identity());
+      return known != nullptr &&
+             absl::c_any_of(result.plans, [&](const AttemptResult::Plan& other) {
+               return &other != &plan &&
+                      other.result.nominated_node.value_or("") == known->node_name.view();
+             });
+    });
+  });
 }
 constexpr int kMostElsewhere = 3;
 
@@ -170,94 +184,124 @@ bool GroupPreemption::MayAnyEvictionsHelp(const AttemptRequest& request,
                                           const std::optional<GroupShortage>& shortage,
                                           AttemptResult& result) const {
   if (!MayAnyHelp(*request.framework, PodSpan(request.pods.data(), request.pods.size()))) {
-    if (!result.finding.empty()) result.evictions_finding = "No pod may be evicted for it.";
+    if (!result.finding.empty()) result.evictions_finding = kNobodyMayGo;
+    result.evictions_are_in_vain = true;
     return false;
   }
   if (!shortage.has_value()) return true;
   const std::optional<int64_t> room = RoomByEvictionsAtMost(request, *shortage, cluster_);
   if (!room.has_value()) return true;
+  result.evictions_are_in_vain = true;
   result.evictions_finding = *room > shortage->room
                                  ? absl::StrCat("Evictions would make room for at most ", *room,
                                                 " of ", shortage->members, ".")
-                                 : "Evictions would make no more room.";
+                                 : kNoMoreRoom;
   return false;
 }
 
-void GroupPreemption::PlanInOrders(const AttemptRequest& request,
-                                   absl::Span<const DraftOrder> orders,
-                                   const std::vector<PodSet>& pod_sets,
-                                   const std::optional<GroupShortage>& shortage,
-                                   AttemptResult& result) {
-  if (request.framework->plugins().post_filter.empty()) return;
-  const PodFailure& cause = result.failed.front();
-  if (cause.status.IsError()) return;
-  const PodSpan pods(request.pods.data(), request.pods.size());
-  const bool may_help = MayAnyEvictionsHelp(request, shortage, result);
-  // A member that may not preempt waits for no pod that it could evict.
-  bool gives_up = !may_help && absl::c_any_of(pods, [](const PodPtr& pod) {
-    return pod->preemption_policy() != PreemptionPolicy::kNever;
-  });
-  absl::Time retry_at = absl::InfiniteFuture();
-  int most = 0;
-  bool none_fits = false;
+bool GroupPreemption::TryOrders(const AttemptRequest& request, absl::Span<const DraftOrder> orders,
+                                const std::vector<PodSet>& pod_sets, PodSpan leaving,
+                                OrdersTried& tried, AttemptResult& result) {
   std::vector<DraftOrder> all_orders(orders.begin(), orders.end());
   if (pod_sets.empty() && OrderOfVictimsMayDecide(request)) {
     all_orders.insert(all_orders.end(), kMostElsewhere, DraftOrder::kElsewhereFirst);
   }
-  const std::vector<PodPtr> leaving = PodsThatLeave(request, cluster_);
+  bool none_fits = false;
   std::vector<NodeRow> tried_first;
   std::vector<MemberOrder> tried_orders;
-  int tried = 0;
   for (const DraftOrder draft_order : all_orders) {
-    if (!may_help) break;
     if (none_fits && draft_order != DraftOrder::kNeededFirst) continue;
     if (draft_order == DraftOrder::kElsewhereFirst && tried_first.empty()) break;
     Draft draft(request, cluster_, pod_scheduler_, leaving);
     if (draft_order == DraftOrder::kElsewhereFirst) draft.EvictFirstElsewhere(tried_first);
     const bool is_plan = MakeDraft(request, draft_order, pod_sets, tried_orders, draft);
-    if (is_plan) {
-      draft.SpareVictims();
-      draft.Carry(result);
-    }
+    if (is_plan) Adopt(!leaving.empty(), draft, result);
     result.cycles += draft.cycles();
     result.post_filters += draft.post_filters();
-    if (is_plan) {
-      const int victims = CostOf(result).victims;
-      result.answer = GroupAnswer::kPlan;
-      result.finding = PlanText(victims, draft.evicts(), !leaving.empty());
-      return;
-    }
+    if (is_plan) return true;
     if (draft.cycles() == 0) continue;  // nothing was tried: the order is the same as before
-    ++tried;
+    ++tried.orders;
     if (draft.evicts()) tried_first.push_back(draft.first_row());
-    if (draft_order != DraftOrder::kElsewhereFirst) gives_up = draft.gives_up();
-    retry_at = std::min(retry_at, draft.retry_at());
-    if (draft.evicts()) most = std::max(most, draft.most_placed());
+    if (draft_order != DraftOrder::kElsewhereFirst) tried.gives_up = draft.gives_up();
+    tried.retry_at = std::min(tried.retry_at, draft.retry_at());
+    if (draft.evicts()) tried.most = std::max(tried.most, draft.most_placed());
     // No more would go in another order, unless those that fit are in the way, or one was tried
     // before the one that it needs.
     none_fits = !draft.evicts() && draft.most_placed() == 0;
   }
-  // Undecided: other orders, and other places for those that go first, are not tried.
-  const std::string tried_in =
-      absl::StrCat("Evictions were tried in ", tried, tried == 1 ? " order" : " orders");
-  if (most > 0 && most < request.minimum) {
-    result.placeable_by_evictions = most;
-    result.evictions_finding = absl::StrCat(tried_in, " and make room for ", most, " of ",
-                                            request.minimum, ": undecided.");
-  } else if (tried > 0 && leaving.empty() && retry_at == absl::InfiniteFuture()) {
-    result.evictions_finding = AnyMayBeEvicted(request, cluster_.nodes())
-                                   ? absl::StrCat(tried_in, " and make no room for it: undecided.")
-                                   : "No pod may be evicted for it.";
+  return false;
+}
+
+// The draft is a plan.
+void GroupPreemption::Adopt(bool any_leaving, Draft& draft, AttemptResult& result) {
+  draft.SpareVictims();
+  draft.Carry(result);
+  result.answer = GroupAnswer::kPlan;
+  result.finding = PlanText(CostOf(result).victims, draft.evicts(), any_leaving);
+}
+
+// Why there is no plan, as far as is known.
+void GroupPreemption::SayWhatWasTried(const AttemptRequest& request, const OrdersTried& tried,
+                                      const EvictionSearch& search, bool any_leaving,
+                                      AttemptResult& result) const {
+  if (search.answer == GroupAnswer::kInfeasible) {
+    result.evictions_are_in_vain = true;
+    if (search.pods > 0) {
+      result.evictions_finding = absl::StrCat("Evictions do not help: without the ", search.pods,
+                                              search.pods == 1 ? " pod" : " pods",
+                                              " that may be evicted there is no place either.");
+    } else {
+      result.evictions_finding =
+          AnyMayBeEvicted(request, cluster_.nodes()) ? kNoMoreRoom : kNobodyMayGo;
+    }
+    return;
   }
-  if (retry_at < absl::InfiniteFuture()) {
+  const std::string undecided =
+      search.possibilities == 0
+          ? ": undecided."
+          : absl::StrCat(": undecided after ", search.possibilities, " possibilities.");
+  const std::string tried_in = absl::StrCat("Evictions were tried in ", tried.orders,
+                                            tried.orders == 1 ? " order" : " orders");
+  if (tried.most > 0 && tried.most < request.minimum) {
+    result.placeable_by_evictions = tried.most;
+    result.evictions_finding = absl::StrCat(tried_in, " and make room for ", tried.most, " of ",
+                                            request.minimum, undecided);
+  } else if (tried.orders > 0 && !any_leaving && tried.retry_at == absl::InfiniteFuture()) {
+    result.evictions_finding = AnyMayBeEvicted(request, cluster_.nodes())
+                                   ? absl::StrCat(tried_in, " and make no room for it", undecided)
+                                   : kNobodyMayGo;
+  }
+}
+
+void GroupPreemption::PlanEvictions(const AttemptRequest& request,
+                                    absl::Span<const DraftOrder> orders,
+                                    const std::vector<PodSet>& pod_sets,
+                                    const std::optional<GroupShortage>& shortage,
+                                    AttemptResult& result) {
+  if (request.framework->plugins().post_filter.empty()) return;
+  if (result.failed.front().status.IsError()) return;
+  OrdersTried tried;
+  if (MayAnyEvictionsHelp(request, shortage, result)) {
+    const std::vector<PodPtr> leaving = PodsThatLeave(request, cluster_);
+    if (TryOrders(request, orders, pod_sets, leaving, tried, result)) return;
+    const EvictionSearch search = PlanBySearch(request, pod_sets, leaving, result);
+    if (search.answer == GroupAnswer::kPlan) return;
+    SayWhatWasTried(request, tried, search, !leaving.empty(), result);
+  } else {
+    // A member that may not preempt waits for no pod that it could evict.
+    tried.gives_up = absl::c_any_of(request.pods, [](const PodPtr& pod) {
+      return pod->preemption_policy() != PreemptionPolicy::kNever;
+    });
+  }
+  if (tried.retry_at < absl::InfiniteFuture()) {
     PodFailure& told = result.failed.front();
-    told.waiting = WhyVictimsMayNotGoYet(*told.waiting, retry_at);
+    told.waiting = WhyVictimsMayNotGoYet(*told.waiting, tried.retry_at);
   }
   for (PodFailure& failure : result.failed) {
     if (failure.rejecting_plugins.empty()) continue;
     WaitForPostFilter(*request.framework, *failure.pod, failure.rejecting_plugins);
   }
-  if (gives_up) EndNominations(request, result);
+  if (tried.gives_up) EndNominations(request, result);
 }
 
 void GroupPreemption::EndNominations(const AttemptRequest& request, AttemptResult& result) const {
@@ -273,10 +317,10 @@ void GroupPreemption::Plan(const AttemptRequest& request,
   // Those that fit first leave the least to be evicted; if they are in the way of the others, the
   // hardest are first, and then those that others need.
   if (!request.quorum.has_parts()) {
-    return PlanInOrders(request,
-                        {DraftOrder::kFittingFirst, DraftOrder::kHardestFirst,
-                         DraftOrder::kHardestIfEmptyFirst, DraftOrder::kNeededFirst},
-                        {}, shortage, result);
+    return PlanEvictions(request,
+                         {DraftOrder::kFittingFirst, DraftOrder::kHardestFirst,
+                          DraftOrder::kHardestIfEmptyFirst, DraftOrder::kNeededFirst},
+                         {}, shortage, result);
   }
   std::vector<DraftOrder> orders = {DraftOrder::kCheapestPodSetsFirst,
                                     DraftOrder::kHardestPodSetsFirst};
@@ -287,11 +331,12 @@ void GroupPreemption::Plan(const AttemptRequest& request,
     orders.push_back(DraftOrder::kHardestIfEmptyFirst);
     orders.push_back(DraftOrder::kNeededFirst);
   }
-  PlanInOrders(request, orders, PartsAsPodSets(request), shortage, result);
+  PlanEvictions(request, orders, PartsAsPodSets(request), shortage, result);
 }
 
 void GroupPreemption::PlanTogether(const AttemptRequest& request, AttemptResult& result) {
-  if (result.plans.size() < 2 || !OrderOfVictimsMayDecide(request)) return;
+  if (result.plans.size() < 2 || !IsSmall(request)) return;
+  if (!HasVictimRules(request) && !PlansOverlap(result, cluster_)) return;
   AttemptRequest planned = request;
   planned.pods.clear();
   for (const AttemptResult::Plan& plan : result.plans) planned.pods.push_back(plan.pod);
@@ -318,8 +363,8 @@ void GroupPreemption::PlanTogether(const AttemptRequest& request, AttemptResult&
 
 void GroupPreemption::PlanPodSets(const AttemptRequest& request,
                                   const std::vector<PodSet>& pod_sets, AttemptResult& result) {
-  PlanInOrders(request, {DraftOrder::kCheapestPodSetsFirst, DraftOrder::kHardestPodSetsFirst},
-               pod_sets, std::nullopt, result);
+  PlanEvictions(request, {DraftOrder::kCheapestPodSetsFirst, DraftOrder::kHardestPodSetsFirst},
+                pod_sets, std::nullopt, result);
 }
 
 }  // namespace berth

@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "engine/attempt.h"
 #include "engine/cluster_state.h"
@@ -65,7 +66,8 @@ class GroupPreemption {
 
   // For members that are planned one by one, as they are beyond the minimum, and each evict: a plan
   // for all of them together takes the place of theirs if it costs less. An earlier one evicts
-  // what nobody needs once the later ones have evicted. Where plugins have VictimRules.
+  // what nobody needs once the later ones have evicted. Where plugins have VictimRules, or where
+  // the end of a group for one makes room for another.
   void PlanTogether(const AttemptRequest& request, AttemptResult& result);
 
   // For a group that no eviction would help: what is held for its members is for others.
@@ -100,9 +102,36 @@ class GroupPreemption {
   bool MakeDraft(const AttemptRequest& request, DraftOrder draft_order,
                  const std::vector<PodSet>& pod_sets, std::vector<MemberOrder>& tried,
                  Draft& draft);
-  void PlanInOrders(const AttemptRequest& request, absl::Span<const DraftOrder> orders,
-                    const std::vector<PodSet>& pod_sets,
-                    const std::optional<GroupShortage>& shortage, AttemptResult& result);
+  // What came of the orders, if not a plan.
+  struct OrdersTried {
+    int orders = 0;
+    int most = 0;           // members that had a place in one of them
+    bool gives_up = false;  // PostFilter sees no way, and no member waits for a pod to leave
+    absl::Time retry_at = absl::InfiniteFuture();
+  };
+  bool TryOrders(const AttemptRequest& request, absl::Span<const DraftOrder> orders,
+                 const std::vector<PodSet>& pod_sets,
+                 absl::Span<const std::shared_ptr<const PodInfo>> leaving, OrdersTried& tried,
+                 AttemptResult& result);
+  // What a search came to, of a plan that no order found.
+  struct EvictionSearch {
+    GroupAnswer answer = GroupAnswer::kNone;  // kNone: there was nothing to search
+    int pods = 0;                             // without so many it was searched last
+    int64_t possibilities = 0;
+  };
+  // The search for placements says where the group has room if all pods are gone that might go, and
+  // there its members evict. Pods that may not go after all stay, and it is searched again. No
+  // place without all of them is a proof that no evictions help.
+  EvictionSearch PlanBySearch(const AttemptRequest& request, const std::vector<PodSet>& pod_sets,
+                              absl::Span<const std::shared_ptr<const PodInfo>> leaving,
+                              AttemptResult& result);
+  void Adopt(bool any_leaving, Draft& draft, AttemptResult& result);
+  void SayWhatWasTried(const AttemptRequest& request, const OrdersTried& tried,
+                       const EvictionSearch& search, bool any_leaving, AttemptResult& result) const;
+  // In these orders, then by the search.
+  void PlanEvictions(const AttemptRequest& request, absl::Span<const DraftOrder> orders,
+                     const std::vector<PodSet>& pod_sets,
+                     const std::optional<GroupShortage>& shortage, AttemptResult& result);
   bool MayAnyEvictionsHelp(const AttemptRequest& request,
                            const std::optional<GroupShortage>& shortage,
                            AttemptResult& result) const;

@@ -53,6 +53,23 @@ class GroupPreemption::Draft {
   // `pod_sets` outlives this.
   enum class PodSetOrder : uint8_t { kCheapestFirst, kHardestFirst };
   bool PlacePodSetsByEvicting(const std::vector<PodSet>& pod_sets, PodSetOrder order);
+  // For what places the group as a whole: members are to be together in these sets. `pod_sets`
+  // outlives this.
+  void KeepTogether(const std::vector<PodSet>& pod_sets);
+  using Places = std::vector<std::pair<PodPtr, Symbol>>;
+  // Whether the group would have a place, anywhere, if these pods were gone: kPlaced; kInfeasible,
+  // all was tried; or kUndecided, the request's group_search_steps are spent.
+  GroupAnswer PlaceWithout(absl::Span<const PodPtr> pods);
+  // Where that is.
+  const Places& places() const { return kept_places_; }
+  // How many placements the search tried.
+  int64_t possibilities() const { return trial_.possibilities; }
+  // Whether no pod that is there helps a member, and the search has tried all that there is: who is
+  // gone as well leaves no less room then.
+  bool MembersOnlyCompete();
+  // Places each member where these say, in that order, by evicting where PostFilter has to. The
+  // node on which one found no room; or absent: the group is whole.
+  std::optional<Symbol> PlaceThere(const Places& places);
   // Puts back each victim that can stay while every member has its place, the most important first.
   // The group is whole before.
   void SpareVictims();
@@ -109,9 +126,8 @@ class GroupPreemption::Draft {
   // it goes too. Returns whether it did.
   bool EvictIfOthersNeedIt(absl::Span<Victim* const> unit);
   int CountForbidden();
-  bool PlaceAnywhere();
+  GroupAnswer PlaceAnywhere();
   void KeepPlaces();
-  using Places = std::vector<std::pair<PodPtr, Symbol>>;
   Places TakeBack(const absl::flat_hash_set<const PodInfo*>& members);
   bool PlaceAt(const Places& places);
 

@@ -7,7 +7,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "engine/group_preemption_draft.h"
-#include "engine/pod_set_search.h"
 #include "framework/nominated_rows.h"
 
 namespace berth {
@@ -25,11 +24,7 @@ bool GroupPreemption::Draft::IsNominatedTo(const PodInfo& pod,
 
 bool GroupPreemption::Draft::PlacePodSetsByEvicting(const std::vector<PodSet>& pod_sets,
                                                     PodSetOrder order) {
-  const std::vector<const NodePlacement*> anywhere = {request_.placement};
-  if (absl::c_any_of(pod_sets,
-                     [&](const PodSet& pod_set) { return pod_set.placements != anywhere; })) {
-    restricted_ = &pod_sets;
-  }
+  KeepTogether(pod_sets);
   steps_left_ = request_.group_search_steps;
   for (const PodSet& pod_set : pod_sets) {
     PlannedPodSet& added = planned_.emplace_back(

@@ -165,7 +165,8 @@ void GroupPreemption::PlanMore(const AttemptRequest& request, const std::vector<
       const std::string& finding =
           other.answer == GroupAnswer::kPlan ? other.finding : other.evictions_finding;
       if (finding.empty()) continue;
-      absl::StrAppend(&message, message.empty() ? "" : ". ", finding);
+      if (!message.empty()) absl::StrAppend(&message, message.back() == '.' ? " " : ". ");
+      absl::StrAppend(&message, finding);
     }
     for (AttemptResult::Plan& plan : other.plans) {
       transaction.Preempt(plan.pod, plan.result, request.now);

@@ -256,12 +256,39 @@ bool PlacementTrial::Start(const Candidate& candidate, AttemptResult other) {
     group_scheduler_.preemption().PlanMore(
         scoped_, by_slices ? Slices(candidate) : PodSetsOfParts(*candidate.placement), other);
     scoped_.plans_evictions = false;
+  } else if (!by_slices && tiers_of_part_.empty()) {
+    PlaceRest(candidate, other);
   }
   result_ = std::move(other);
   result_.cycles = cycles_;
   result_.possibilities = possibilities_;
   result_.answer = GroupAnswer::kPlaced;
   return true;
+}
+
+// Members that found no place in a domain that is only preferred go where late ones would, in a
+// placement of a later tier around it.
+void PlacementTrial::PlaceRest(const Candidate& candidate, AttemptResult& other) {
+  const auto chosen =
+      absl::c_find_if(tiers_, [&](const auto& tier) { return tier.get() == candidate.tier; });
+  const NodeRow home = candidate.placement->rows.front();
+  AttemptRequest rest = scoped_;
+  rest.minimum = 0;
+  rest.watch = nullptr;
+  for (auto tier = std::next(chosen); tier != tiers_.end(); ++tier) {
+    for (const NodePlacementPtr& placement : (*tier)->placements) {
+      if (other.placed.size() == request_.pods.size()) return;
+      if (!absl::c_binary_search(placement->rows, home)) continue;
+      rest.pods.clear();
+      for (const PodFailure& failure : other.failed) rest.pods.push_back(failure.pod);
+      rest.placement = placement.get();
+      AttemptResult more;
+      group_scheduler_.Place(rest, more);
+      cycles_ += more.cycles;
+      for (Binder::Member& member : more.placed) other.placed.push_back(std::move(member));
+      other.failed = std::move(more.failed);
+    }
+  }
 }
 
 void PlacementTrial::Try(const Candidate& candidate, AttemptResult& other) {

@@ -98,6 +98,7 @@ class PlacementTrial : private PlacementWatch {
   void AddWithin(const NodePlacement& outer, absl::Span<const int> levels, int tier,
                  const std::vector<const NodePlacement*>& domains, PodSet& pod_set);
   bool Start(const Candidate& candidate, AttemptResult other);
+  void PlaceRest(const Candidate& candidate, AttemptResult& other);
   void Fail();
   bool WouldHaveRoom(const NodePlacement& placement, int32_t below) const;
   std::vector<Candidate> ToEvictIn(const std::vector<Candidate>& candidates) const;

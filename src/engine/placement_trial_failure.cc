@@ -111,15 +111,16 @@ void PlacementTrial::Fail() {
   bool is_first = true;
   int plans = 0;
   int tried = 0;
-  // Of the placement where evictions make room for the most.
+  // Of the placement where evictions make room for the most, of those where not all are in vain.
   std::string evictions_finding;
-  int placeable_by_evictions = -1;
+  std::pair<bool, int> of_finding(false, -1);
   for (const Candidate& candidate : ToEvictIn(candidates)) {
     if (++tried > kMostPlans) scoped_.most_moves = 0;  // each is a search of its own
     AttemptResult other;
     TryToEvictIn(candidate, other);
-    if (other.placeable_by_evictions > placeable_by_evictions) {
-      placeable_by_evictions = other.placeable_by_evictions;
+    const std::pair<bool, int> of_other(!other.evictions_are_in_vain, other.placeable_by_evictions);
+    if (of_other > of_finding) {
+      of_finding = of_other;
       evictions_finding = other.evictions_finding;
     }
     const bool is_plan =

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of group_preemption.h: plans for groups that no order of members found one for.
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "berth/preemption/victim_rules.h"
+#include "engine/group_eviction_bound.h"
+#include "engine/group_preemption.h"
+#include "engine/group_preemption_draft.h"
+#include "engine/group_shortage.h"
+#include "group/group_victims.h"
+#include "search/room.h"
+
+namespace berth {
+namespace {
+
+using PodPtr = std::shared_ptr<const PodInfo>;
+
+// Pods that may be evicted for some member, as far as is known before a plan is made.
+struct PodsThatMayGo {
+  std::vector<PodPtr> pods;
+  bool is_all = false;  // no others may go, by whatever plan
+};
+
+// Nodes on which some member might run if they had no pods of a lower priority than that.
+class RowsOfUse {
+ public:
+  RowsOfUse(const AttemptRequest& request, const NodeTable& nodes, int32_t priority)
+      : nodes_(nodes), priority_(priority) {
+    constexpr size_t kMostKinds = 8;  // of more the sums are not worth their time
+    std::vector<const PodInfo*> kinds;
+    for (const PodPtr& pod : request.pods) {
+      const bool is_known = absl::c_any_of(kinds, [&](const PodInfo* kind) {
+        return pod->SharesSpec(*kind) || pod->requests() == kind->requests();
+      });
+      if (is_known || kinds.size() > kMostKinds) continue;
+      kinds.push_back(pod.get());
+      const std::optional<PodNeed> need = FindNeed(*request.framework, nodes, *pod);
+      all_ = all_ || !need.has_value() || kinds.size() > kMostKinds;
+      if (need.has_value()) needs_.push_back(need->needed);
+    }
+  }
+  bool Contain(NodeRow row) const {
+    return all_ || absl::c_any_of(needs_, [&](const NeededResources& needed) {
+             return RoomWithoutPodsBelow(needed, nodes_, {&row, 1}, priority_, 1) > 0;
+           });
+  }
+
+ private:
+  const NodeTable& nodes_;
+  const int32_t priority_;
+  std::vector<NeededResources> needs_;
+  bool all_ = false;
+};
+
+// Less important pods where members might run: of groups that cannot end, none if they have none to
+// spare. No more than `most`. PostFilter plugins that say nothing are taken to evict these; whether
+// they do is seen when a plan is made.
+PodsThatMayGo LessImportantPods(const AttemptRequest& request, const ClusterState& cluster,
+                                size_t most) {
+  PodsThatMayGo found{{}, true};
+  int32_t highest = std::numeric_limits<int32_t>::min();
+  for (const PodPtr& pod : request.pods) highest = std::max(highest, pod->priority());
+  const GroupVictims group_victims(cluster.groups());
+  const auto may_go = [&](const PodInfo& pod) {
+    if (pod.priority() >= highest || pod.deletion_time().has_value()) return false;
+    const GroupMembers* const group = cluster.groups().GroupWith(pod);
+    if (group == nullptr) return true;
+    if (group->name() == request.group) return false;
+    return group_victims.Surplus(*group) > 0 ||
+           absl::c_none_of(group->members(), [&](const GroupMember& member) {
+             return !member.node_name.empty() && member.pod->priority() >= highest;
+           });
+  };
+  const NodeTable& nodes = cluster.nodes();
+  const RowsOfUse rows_of_use(request, nodes, highest);
+  const auto add_row = [&](NodeRow row) {
+    if (nodes.lowest_priority()[row] >= highest || !rows_of_use.Contain(row)) return;
+    for (const PodPtr& pod : nodes.node(row).pods()) {
+      if (!may_go(*pod)) continue;
+      if (found.pods.size() == most) {
+        found.is_all = false;
+        return;
+      }
+      found.pods.push_back(pod);
+    }
+  };
+  if (request.placement != nullptr) {
+    for (const NodeRow row : request.placement->rows) add_row(row);
+  } else {
+    for (NodeRow row = 0; row < nodes.size(); ++row) add_row(row);
+  }
+  return found;
+}
+
+// What plugins with VictimRules offer: who may go changes with who is gone.
+PodsThatMayGo PodsByVictimRules(const AttemptRequest& request, const ClusterState& cluster,
+                                size_t most) {
+  PodsThatMayGo found;
+  std::vector<const PodInfo*> preemptors;
+  for (const PodPtr& pod : request.pods) preemptors.push_back(pod.get());
+  CycleState state;
+  state.SetPlacement(request.placement);
+  request.framework->filters().RunPreFilter(state, *preemptors.front(), cluster.nodes());
+  for (const Hook<PostFilterPlugin>& hook : request.framework->plugins().post_filter) {
+    auto* const rules = dynamic_cast<VictimRules*>(hook.plugin);
+    std::unique_ptr<VictimTrial> trial;
+    if (rules == nullptr || !rules->BeginTrial(state, preemptors, trial).ok()) continue;
+    for (const VictimUnit& unit : trial->Units()) {
+      for (const PodPtr& pod : unit.pods) {
+        const bool counts = found.pods.size() < most && !pod->deletion_time().has_value() &&
+                            cluster.groups().GroupOfPod(pod->uid()) != request.group &&
+                            !absl::c_linear_search(found.pods, pod);
+        if (counts) found.pods.push_back(pod);
+      }
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+GroupPreemption::EvictionSearch GroupPreemption::PlanBySearch(
+    const AttemptRequest& request, const std::vector<PodSet>& pod_sets,
+    absl::Span<const std::shared_ptr<const PodInfo>> leaving, AttemptResult& result) {
+  EvictionSearch search;
+  // Where room is held for it, it waits for that.
+  if (request.group_search_steps == 0 || AnyNominated(request, cluster_)) return search;
+  const auto most = static_cast<size_t>(request.group_search_steps);
+  PodsThatMayGo going = HasVictimRules(request) ? PodsByVictimRules(request, cluster_, most)
+                                                : LessImportantPods(request, cluster_, most);
+  going.is_all = going.is_all && EvictsLowerPriorityOnly(request);
+  if (going.pods.empty() && going.is_all && leaving.empty())
+    search.answer = GroupAnswer::kInfeasible;
+  AttemptRequest bounded = request;
+  while (!going.pods.empty() && bounded.group_search_steps > 0) {
+    Draft::Places places;
+    {
+      Draft without(bounded, cluster_, pod_scheduler_, leaving);
+      without.KeepTogether(pod_sets);
+      search.answer = without.PlaceWithout(going.pods);
+      const bool is_proof =
+          search.answer == GroupAnswer::kInfeasible && going.is_all && without.MembersOnlyCompete();
+      if (search.answer != GroupAnswer::kPlaced && !is_proof) {
+        search.answer = GroupAnswer::kUndecided;
+      }
+      places = without.places();
+      search.possibilities += without.possibilities();
+      result.cycles += without.cycles();
+      const auto taken_off = static_cast<int64_t>(going.pods.size());
+      bounded.group_search_steps -= 1 + without.possibilities() + taken_off / 8;
+    }
+    search.pods = static_cast<int>(going.pods.size());
+    if (search.answer != GroupAnswer::kPlaced) return search;
+    Draft draft(request, cluster_, pod_scheduler_, leaving);
+    draft.KeepTogether(pod_sets);
+    const std::optional<Symbol> refused = draft.PlaceThere(places);
+    if (!refused.has_value()) Adopt(!leaving.empty(), draft, result);
+    result.cycles += draft.cycles();
+    result.post_filters += draft.post_filters();
+    if (!refused.has_value()) {
+      search.answer = GroupAnswer::kPlan;
+      return search;
+    }
+    search.answer = GroupAnswer::kUndecided;
+    // Those that are still there may not go.
+    const NodeRow row = cluster_.nodes().FindRow(*refused);
+    const size_t before = going.pods.size();
+    std::erase_if(going.pods, [&](const PodPtr& pod) {
+      return absl::c_linear_search(cluster_.nodes().node(row).pods(), pod);
+    });
+    going.is_all = false;
+    if (going.pods.size() == before) return search;
+  }
+  return search;
+}
+
+}  // namespace berth
