@@ -221,9 +221,9 @@ Rejection DescribeRejection(const AttemptRequest& request, const AttemptResult& 
                               Status::Make(failure.status.code(), {failure.message})
                                   .WithPlugin(failure.status.plugin_symbol()),
                               !failure.rejecting_plugins.empty(), failure.waiting});
-    const bool ends_by_time = failure.waiting != nullptr &&
-                              (failure.waiting->reason == WaitingReason::kMinRuntime ||
-                               failure.waiting->reason == WaitingReason::kDevices);
+    const bool ends_by_time =
+        failure.waiting != nullptr && (failure.waiting->reason == WaitingReason::kMinRuntime ||
+                                       failure.waiting->reason == WaitingReason::kDevices);
     if (ends_by_time) {
       rejection.retry_at = std::min(rejection.retry_at, failure.waiting->until);
     }
