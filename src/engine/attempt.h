@@ -127,9 +127,10 @@ struct AttemptResult {
   bool evictions_are_in_vain = false;  // it is proven
   int placeable_by_evictions = 0;      // of a group that missed its minimum, as far as was tried
   MovesAnswer moves = MovesAnswer::kNone;
-  std::string moves_finding;  // that moving pods does not make room, or may
-  int64_t possibilities = 0;  // how many placements the search tried
-  Binder::Members placed;     // reserved, and permitted or waiting
+  std::string moves_finding;   // that moving pods does not make room, or may
+  int64_t possibilities = 0;   // how many placements the search tried
+  int64_t eviction_steps = 0;  // of group_search_steps, what the search for evictions took
+  Binder::Members placed;      // reserved, and permitted or waiting
   std::vector<PodFailure> failed;
   // What PostFilter would do for failed pods: to be carried out.
   struct Plan {

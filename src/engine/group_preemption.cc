@@ -92,12 +92,14 @@ bool OrderOfVictimsMayDecide(const AttemptRequest& request) {
   return IsSmall(request) && HasVictimRules(request);
 }
 
-// Whether a plan takes pods off a node that another one makes room on, as a group ends.
+// Whether a plan takes pods off another node than its own, as a group ends, and another plan makes
+// room there.
 bool PlansOverlap(const AttemptResult& result, const ClusterState& cluster) {
   return absl::c_any_of(result.plans, [&](const AttemptResult::Plan& plan) {
     return absl::c_any_of(plan.result.victims, [&](const PodPtr& victim) {
       const CachedPod* const known = cluster.cache().FindPod(*victim->identity());
       return known != nullptr &&
+             plan.result.nominated_node.value_or("") != known->node_name.view() &&
              absl::c_any_of(result.plans, [&](const AttemptResult::Plan& other) {
                return &other != &plan &&
                       other.result.nominated_node.value_or("") == known->node_name.view();

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "berth/api/core_v1.pb.h"
 #include "berth/preemption/victim_rules.h"
 #include "engine/group_eviction_bound.h"
 #include "engine/group_preemption.h"
@@ -18,6 +20,11 @@ namespace berth {
 namespace {
 
 using PodPtr = std::shared_ptr<const PodInfo>;
+
+// For members with claims, devices are allocated on each node in each step: fewer steps, and fewer
+// pods whose devices are free.
+constexpr int64_t kStepsOfAllocation = 16;
+constexpr size_t kMostPodsBesideClaims = 64;
 
 // Pods that may be evicted for some member, as far as is known before a plan is made.
 struct PodsThatMayGo {
@@ -65,15 +72,21 @@ PodsThatMayGo LessImportantPods(const AttemptRequest& request, const ClusterStat
   int32_t highest = std::numeric_limits<int32_t>::min();
   for (const PodPtr& pod : request.pods) highest = std::max(highest, pod->priority());
   const GroupVictims group_victims(cluster.groups());
+  const auto may_end_or_shrink = [&](const GroupMembers& group) {
+    return group_victims.Surplus(group) > 0 ||
+           absl::c_none_of(group.members(), [&](const GroupMember& member) {
+             return !member.node_name.empty() && member.pod->priority() >= highest;
+           });
+  };
+  absl::flat_hash_map<const GroupMembers*, bool> groups;
   const auto may_go = [&](const PodInfo& pod) {
     if (pod.priority() >= highest || pod.deletion_time().has_value()) return false;
     const GroupMembers* const group = cluster.groups().GroupWith(pod);
     if (group == nullptr) return true;
     if (group->name() == request.group) return false;
-    return group_victims.Surplus(*group) > 0 ||
-           absl::c_none_of(group->members(), [&](const GroupMember& member) {
-             return !member.node_name.empty() && member.pod->priority() >= highest;
-           });
+    const auto [known, is_new] = groups.try_emplace(group, false);
+    if (is_new) known->second = may_end_or_shrink(*group);
+    return known->second;
   };
   const NodeTable& nodes = cluster.nodes();
   const RowsOfUse rows_of_use(request, nodes, highest);
@@ -129,13 +142,19 @@ GroupPreemption::EvictionSearch GroupPreemption::PlanBySearch(
   EvictionSearch search;
   // Where room is held for it, it waits for that.
   if (request.group_search_steps == 0 || AnyNominated(request, cluster_)) return search;
-  const auto most = static_cast<size_t>(request.group_search_steps);
+  const bool have_claims = absl::c_any_of(
+      request.pods, [](const PodPtr& pod) { return !pod->spec().resource_claims().empty(); });
+  auto most = static_cast<size_t>(request.group_search_steps);
+  if (have_claims) most = std::min(most, kMostPodsBesideClaims);
   PodsThatMayGo going = HasVictimRules(request) ? PodsByVictimRules(request, cluster_, most)
                                                 : LessImportantPods(request, cluster_, most);
   going.is_all = going.is_all && EvictsLowerPriorityOnly(request);
-  if (going.pods.empty() && going.is_all && leaving.empty())
+  if (going.pods.empty() && going.is_all && leaving.empty() &&
+      Draft(request, cluster_, pod_scheduler_, leaving).MembersOnlyCompete()) {
     search.answer = GroupAnswer::kInfeasible;
+  }
   AttemptRequest bounded = request;
+  if (have_claims) bounded.group_search_steps /= kStepsOfAllocation;
   while (!going.pods.empty() && bounded.group_search_steps > 0) {
     Draft::Places places;
     {
@@ -151,7 +170,9 @@ GroupPreemption::EvictionSearch GroupPreemption::PlanBySearch(
       search.possibilities += without.possibilities();
       result.cycles += without.cycles();
       const auto taken_off = static_cast<int64_t>(going.pods.size());
-      bounded.group_search_steps -= 1 + without.possibilities() + taken_off / 8;
+      const int64_t steps = 1 + without.possibilities() + taken_off / 8;
+      bounded.group_search_steps -= steps;
+      result.eviction_steps += steps;
     }
     search.pods = static_cast<int>(going.pods.size());
     if (search.answer != GroupAnswer::kPlaced) return search;
@@ -161,6 +182,8 @@ GroupPreemption::EvictionSearch GroupPreemption::PlanBySearch(
     if (!refused.has_value()) Adopt(!leaving.empty(), draft, result);
     result.cycles += draft.cycles();
     result.post_filters += draft.post_filters();
+    bounded.group_search_steps -= draft.cycles();
+    result.eviction_steps += draft.cycles();
     if (!refused.has_value()) {
       search.answer = GroupAnswer::kPlan;
       return search;

@@ -2,12 +2,14 @@
 // Implementation of placement_trial.h: what there is to choose from, and placing.
 #include "engine/placement_trial.h"
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <limits>
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "framework/nominated_rows.h"
 
 namespace berth {
@@ -267,17 +269,20 @@ bool PlacementTrial::Start(const Candidate& candidate, AttemptResult other) {
 }
 
 // Members that found no place in a domain that is only preferred go where late ones would, in a
-// placement of a later tier around it.
+// placement of a later tier around it. Not those of parts that do not start.
 void PlacementTrial::PlaceRest(const Candidate& candidate, AttemptResult& other) {
   const auto chosen =
       absl::c_find_if(tiers_, [&](const auto& tier) { return tier.get() == candidate.tier; });
   const NodeRow home = candidate.placement->rows.front();
   AttemptRequest rest = scoped_;
   rest.minimum = 0;
+  rest.quorum = Quorum(0);
+  rest.parts.clear();
   rest.watch = nullptr;
+  const std::vector<PodFailure> waiting = TakeFailuresOfPartsThatWait(other);
   for (auto tier = std::next(chosen); tier != tiers_.end(); ++tier) {
     for (const NodePlacementPtr& placement : (*tier)->placements) {
-      if (other.placed.size() == request_.pods.size()) return;
+      if (other.failed.empty()) break;
       if (!absl::c_binary_search(placement->rows, home)) continue;
       rest.pods.clear();
       for (const PodFailure& failure : other.failed) rest.pods.push_back(failure.pod);
@@ -289,6 +294,25 @@ void PlacementTrial::PlaceRest(const Candidate& candidate, AttemptResult& other)
       other.failed = std::move(more.failed);
     }
   }
+  other.failed.insert(other.failed.end(), waiting.begin(), waiting.end());
+}
+
+// Takes them out of `other.failed`.
+std::vector<PodFailure> PlacementTrial::TakeFailuresOfPartsThatWait(AttemptResult& other) const {
+  std::vector<PodFailure> taken;
+  if (!request_.quorum.has_parts()) return taken;
+  const std::vector<bool> starts =
+      request_.quorum.PartsThatStart(request_.CountByPart(other.placed));
+  absl::flat_hash_set<const PodInfo*> waiting;
+  for (size_t i = 0; i < request_.pods.size(); ++i) {
+    if (!starts[request_.PartOf(i)]) waiting.insert(request_.pods[i].get());
+  }
+  const auto first = std::stable_partition(
+      other.failed.begin(), other.failed.end(),
+      [&](const auto& failure) { return !waiting.contains(failure.pod.get()); });
+  taken.assign(std::make_move_iterator(first), std::make_move_iterator(other.failed.end()));
+  other.failed.erase(first, other.failed.end());
+  return taken;
 }
 
 void PlacementTrial::Try(const Candidate& candidate, AttemptResult& other) {

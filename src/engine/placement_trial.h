@@ -99,9 +99,14 @@ class PlacementTrial : private PlacementWatch {
                  const std::vector<const NodePlacement*>& domains, PodSet& pod_set);
   bool Start(const Candidate& candidate, AttemptResult other);
   void PlaceRest(const Candidate& candidate, AttemptResult& other);
+  std::vector<PodFailure> TakeFailuresOfPartsThatWait(AttemptResult& other) const;
   void Fail();
   bool WouldHaveRoom(const NodePlacement& placement, int32_t below) const;
-  std::vector<Candidate> ToEvictIn(const std::vector<Candidate>& candidates) const;
+  struct ToTry {
+    std::vector<Candidate> candidates;
+    int left_out = 0;  // where evictions might make room, too
+  };
+  ToTry ToEvictIn(const std::vector<Candidate>& candidates) const;
   void TryToEvictIn(const Candidate& candidate, AttemptResult& other);
   std::string Finding(const Candidate& best) const;
   AttemptResult FailureOf(const std::string& text) const;

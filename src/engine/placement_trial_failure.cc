@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implementation of placement_trial.h: when the group fits nowhere, evictions and reasons.
+#include <algorithm>
+#include <iterator>
 #include <limits>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "engine/group_eviction_bound.h"
 #include "engine/placement_trial.h"
 #include "evaluation/free_capacity.h"
 #include "framework/failure_messages.h"
@@ -16,8 +19,7 @@ namespace {
 
 // The cheapest of so many plans is good enough.
 constexpr int kMostPlans = 4;
-// So many placements where pods of a lower priority do not take enough room. More would make room
-// by chance only.
+// So many placements where only rules of plugins might make room.
 constexpr size_t kMostOthersToEvictIn = 8;
 
 }  // namespace
@@ -34,25 +36,34 @@ bool PlacementTrial::WouldHaveRoom(const NodePlacement& placement, int32_t below
   return room >= request_.minimum;
 }
 
-// Where evictions may make room, the most promising first.
-std::vector<PlacementTrial::Candidate> PlacementTrial::ToEvictIn(
-    const std::vector<Candidate>& candidates) const {
+// Where evictions may make room, the most promising first: where they do for the least important
+// member, for the most important one, or by rules of plugins.
+PlacementTrial::ToTry PlacementTrial::ToEvictIn(const std::vector<Candidate>& candidates) const {
   // Where room is held for it already, no other pod has to go.
-  if (candidates.front().nominated || !request_.plans_evictions) return {candidates.front()};
-  int32_t priority = std::numeric_limits<int32_t>::max();
-  for (const auto& pod : request_.pods) priority = std::min(priority, pod->priority());
+  if (candidates.front().nominated || !request_.plans_evictions) return {{candidates.front()}};
+  const auto [lowest, highest] = absl::c_minmax_element(
+      request_.pods, [](const auto& a, const auto& b) { return a->priority() < b->priority(); });
+  const bool by_priority_only = EvictsLowerPriorityOnly(request_);
+  ToTry found;
   std::vector<Candidate> likely, others;
   for (const Candidate& candidate : candidates) {
-    if (WouldHaveRoom(*candidate.placement, priority)) {
+    if (WouldHaveRoom(*candidate.placement, (*lowest)->priority())) {
+      found.candidates.push_back(candidate);
+    } else if (WouldHaveRoom(*candidate.placement, (*highest)->priority())) {
       likely.push_back(candidate);
-    } else if (others.size() < kMostOthersToEvictIn &&
+    } else if (!by_priority_only &&
                WouldHaveRoom(*candidate.placement, std::numeric_limits<int32_t>::max())) {
-      others.push_back(candidate);
+      if (others.size() < kMostOthersToEvictIn) {
+        others.push_back(candidate);
+      } else {
+        ++found.left_out;
+      }
     }
   }
-  likely.insert(likely.end(), others.begin(), others.end());
-  if (likely.empty()) likely.push_back(candidates.front());  // for the reasons
-  return likely;
+  absl::c_move(likely, std::back_inserter(found.candidates));
+  absl::c_move(others, std::back_inserter(found.candidates));
+  if (found.candidates.empty()) found.candidates.push_back(candidates.front());  // for the reasons
+  return found;
 }
 
 // Tries it in one placement. By member if they need not be together in sets.
@@ -114,10 +125,14 @@ void PlacementTrial::Fail() {
   // Of the placement where evictions make room for the most, of those where not all are in vain.
   std::string evictions_finding;
   std::pair<bool, int> of_finding(false, -1);
-  for (const Candidate& candidate : ToEvictIn(candidates)) {
+  const ToTry to_try = ToEvictIn(candidates);
+  for (const Candidate& candidate : to_try.candidates) {
     if (++tried > kMostPlans) scoped_.most_moves = 0;  // each is a search of its own
     AttemptResult other;
     TryToEvictIn(candidate, other);
+    scoped_.group_search_steps =  // one budget for all
+        std::max<int64_t>(0,
+                          scoped_.group_search_steps - other.possibilities - other.eviction_steps);
     const std::pair<bool, int> of_other(!other.evictions_are_in_vain, other.placeable_by_evictions);
     if (of_other > of_finding) {
       of_finding = of_other;
@@ -138,6 +153,11 @@ void PlacementTrial::Fail() {
       chosen = std::move(other);
     }
     if (plans == kMostPlans) break;
+  }
+  if (to_try.left_out > 0 && !of_finding.first) {  // nothing is proven of those
+    evictions_finding =
+        absl::StrCat("Evictions were tried in ", tried, " of ", tried + to_try.left_out,
+                     " domains and make no room for it: undecided.");
   }
   chosen.evictions_finding = plans > 0 ? "" : evictions_finding;
   Explain(best, chosen);

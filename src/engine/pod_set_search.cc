@@ -33,7 +33,9 @@ class PodSetSearch {
   }
 
   PodSetsOutcome Run() {
-    if (PlaceFrom(0)) return PodSetsOutcome::kPlaced;
+    const bool is_placed = PlaceFrom(0);
+    result_.possibilities += steps_;
+    if (is_placed) return PodSetsOutcome::kPlaced;
     return undecided_ ? PodSetsOutcome::kUndecided : PodSetsOutcome::kExhausted;
   }
 
@@ -182,7 +184,7 @@ PodSetsOutcome PlacePodSets(AttemptRequest& request, const std::vector<PodSet>& 
     outcome = PlaceByAssignment(request, pod_sets, cluster, pod_scheduler, result);
   }
   if (outcome == PodSetsOutcome::kExhausted &&
-      !WhyNotAllTried(*request.framework, request.pods).empty()) {
+      (request.watch != nullptr || !WhyNotAllTried(*request.framework, request.pods).empty())) {
     outcome = PodSetsOutcome::kUndecided;
   }
   if (outcome == PodSetsOutcome::kPlaced) TakeBackPartsThatMiss(request, cluster, result);

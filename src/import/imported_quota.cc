@@ -118,7 +118,10 @@ void NameWhatIsGuaranteed(std::vector<ImportedQuota>& quotas) {
       quota.min[line] = Quantity();
       any = true;
     }
-    if (any) quota.Note("min", "0: others are guaranteed it, and may take it back from this one");
+    if (!any) continue;
+    quota.Note("min", quota.fence == "In"
+                          ? "0: others are guaranteed it"
+                          : "0: others are guaranteed it, and may take it back from this one");
   }
 }
 

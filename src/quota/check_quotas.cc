@@ -7,9 +7,12 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "berth/devices/extended_resource_classes.h"
 #include "berth/quota/quota_spec.h"
@@ -90,37 +93,46 @@ void CheckSelectors(absl::Span<const QuotaSpec> specs, Problems& problems) {
 void CheckWhatIsLeft(absl::Span<const QuotaSpec> specs, Problems& problems) {
   std::map<Symbol, const QuotaSpec*> by_namespace;  // who has all its pods
   std::vector<const QuotaSpec*> by_labels;          // who has all pods of the namespaces with them
-  const auto holder_of = [&](const QuotaSpec& spec) {
-    const QuotaSpec* holder = nullptr;
+  const auto holders_of = [&](const QuotaSpec& spec) {
+    std::vector<std::string> holders;
+    const auto add = [&](const QuotaSpec& holder) {
+      if (!absl::c_linear_search(holders, holder.subject())) holders.push_back(holder.subject());
+    };
     for (const Symbol name : spec.namespaces) {
       const auto found = by_namespace.find(name);
-      if (found == by_namespace.end()) return static_cast<const QuotaSpec*>(nullptr);
-      holder = found->second;
+      if (found == by_namespace.end()) return std::vector<std::string>();
+      add(*found->second);
     }
-    if (!spec.namespace_selector.has_value()) return holder;
-    const auto same = absl::c_find_if(by_labels, [&](const QuotaSpec* other) {
-      return other->namespace_selector == spec.namespace_selector;
-    });
-    return same == by_labels.end() ? nullptr : *same;
+    if (spec.namespace_selector.has_value()) {
+      const auto same = absl::c_find_if(by_labels, [&](const QuotaSpec* other) {
+        return other->namespace_selector == spec.namespace_selector;
+      });
+      if (same == by_labels.end()) return std::vector<std::string>();
+      add(**same);
+    }
+    return holders;
   };
-  const auto tell = [&](const QuotaSpec& spec, absl::string_view older) {
-    const QuotaSpec* const holder = holder_of(spec);
-    if (holder == nullptr) return;
+  const auto tell = [&](const QuotaSpec& spec, bool by_age) {
+    const std::vector<std::string> holders = holders_of(spec);
+    if (holders.empty()) return;
+    const bool one = holders.size() == 1;
+    const absl::string_view older = !by_age ? "" : one ? ", which is older" : ", which are older";
     problems.AddWarning(spec.where, spec.subject(),
                         absl::StrCat("has only pods that name it: all that it selects are of ",
-                                     holder->subject(), older, "; narrow that one"));
+                                     absl::StrJoin(holders, " and "), older, "; narrow ",
+                                     one ? "that one" : "those"));
   };
   for (const QuotaSpec& spec : specs) {
     if (spec.is_elastic_quota) continue;
     if (spec.pod_selector.has_value()) {
-      tell(spec, ", which is older");
+      tell(spec, true);
       continue;
     }
     for (const Symbol name : spec.namespaces) by_namespace.try_emplace(name, &spec);
     if (spec.namespace_selector.has_value()) by_labels.push_back(&spec);
   }
   for (const QuotaSpec& spec : specs) {
-    if (spec.is_elastic_quota) tell(spec, "");
+    if (spec.is_elastic_quota) tell(spec, false);
   }
 }
 
