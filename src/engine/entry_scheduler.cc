@@ -15,7 +15,7 @@ AttemptResult EntryScheduler::Run(const AttemptRequest& request) {
 }
 
 AttemptResult EntryScheduler::Place(const AttemptRequest& request) {
-  AttemptResult result;
+  AttemptResult result;  // the only one that is returned: so it is not moved
   if (static_cast<int>(request.pods.size()) < request.minimum) {
     result = TooFewMembers(request);
     return result;
