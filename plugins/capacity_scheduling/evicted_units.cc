@@ -9,10 +9,6 @@
 
 namespace berth {
 
-EvictedUnits::~EvictedUnits() {
-  while (!gone_.empty()) Spare(*gone_.begin());
-}
-
 void EvictedUnits::Evict(int unit) {
   trial_.Evict(units_.unit(unit));
   spent_.Add(units_.unit(unit));
@@ -23,6 +19,10 @@ void EvictedUnits::Spare(int unit) {
   trial_.Spare(units_.unit(unit));
   spent_.Remove(units_.unit(unit));
   gone_.erase(unit);
+}
+
+void EvictedUnits::SpareAll() {
+  while (!gone_.empty()) Spare(*gone_.begin());
 }
 
 bool EvictedUnits::LeavesGangWhole(int unit) const {

@@ -27,7 +27,7 @@ class EvictedUnits {
   // All outlive this.
   EvictedUnits(const Handle& handle, VictimTrial& trial, VictimList& units, SpentBudgets& spent)
       : handle_(handle), trial_(trial), units_(units), spent_(spent), gone_(ByOrder{&units}) {}
-  ~EvictedUnits();
+  ~EvictedUnits() { SpareAll(); }
   EvictedUnits(const EvictedUnits&) = delete;
   EvictedUnits& operator=(const EvictedUnits&) = delete;
 
@@ -36,6 +36,7 @@ class EvictedUnits {
 
   void Evict(int unit);
   void Spare(int unit);
+  void SpareAll();
 
   // Whether of the unit's gang at least its minimum stays, or none.
   bool LeavesGangWhole(int unit) const;

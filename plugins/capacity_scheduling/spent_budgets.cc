@@ -28,4 +28,13 @@ void SpentBudgets::Remove(const VictimUnit& unit) {
   }
 }
 
+bool BudgetTurns::MustWait(absl::Span<const int> units, SpentBudgets& spent) {
+  if (!matter_) return false;
+  int violations = 0;
+  for (const int unit : units) violations += spent.Add(units_.unit(unit));
+  for (const int unit : units) spent.Remove(units_.unit(unit));
+  any_waited_ |= violations > 0;
+  return violations > 0;
+}
+
 }  // namespace berth

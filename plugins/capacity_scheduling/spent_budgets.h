@@ -6,8 +6,10 @@
 #include <cstdint>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/types/span.h"
 #include "berth/preemption/disruption_budgets.h"
 #include "berth/preemption/victim_rules.h"
+#include "plugins/capacity_scheduling/victim_list.h"
 
 namespace berth {
 
@@ -24,6 +26,30 @@ class SpentBudgets {
  private:
   const DisruptionBudgets& budgets_;
   absl::flat_hash_map<const DisruptionBudget*, int64_t> spent_;
+};
+
+// In which order units go: those that violate no budget first, as far as that leaves a choice, or
+// as they are listed.
+enum class GoFirst { kWithinBudgets, kAsListed };
+
+// Says of units whether others are to go before them. Scheduling thread.
+class BudgetTurns {
+ public:
+  // Both outlive this.
+  BudgetTurns(GoFirst go_first, const DisruptionBudgets& budgets, const VictimList& units)
+      : matter_(go_first == GoFirst::kWithinBudgets && !budgets.empty()), units_(units) {}
+
+  // If not, nobody has to wait.
+  bool matter() const { return matter_; }
+  // Whether the units violate a budget beside what is spent, which comes back as it was.
+  bool MustWait(absl::Span<const int> units, SpentBudgets& spent);
+  // Whether anybody had to.
+  bool any_waited() const { return any_waited_; }
+
+ private:
+  const bool matter_;
+  const VictimList& units_;
+  bool any_waited_ = false;
 };
 
 }  // namespace berth

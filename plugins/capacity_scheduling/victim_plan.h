@@ -5,38 +5,12 @@
 
 #include <vector>
 
-#include "absl/types/span.h"
 #include "berth/columns/node_table.h"
-#include "berth/extensions/nomination_rules.h"
 #include "berth/framework/cycle_state.h"
-#include "berth/framework/handle.h"
 #include "berth/framework/postfilter.h"
-#include "berth/preemption/preemption.h"
-#include "berth/preemption/victim_rules.h"
-#include "plugins/capacity_scheduling/expected_pods.h"
-#include "plugins/capacity_scheduling/quota_book.h"
-#include "plugins/capacity_scheduling/short_rows.h"
-#include "plugins/capacity_scheduling/victim_list.h"
+#include "plugins/capacity_scheduling/victim_query.h"
 
 namespace berth {
-
-// What a plan is made of. All outlive the call.
-struct VictimQuery {
-  Handle& handle;
-  const CycleState& state;
-  const PodInfo& pod;
-  std::vector<NodeRow> rows;  // where evicting might help, in row order
-  const DisruptionBudgets& budgets;
-  const QuotaBook& book;         // the kinds of nodes
-  const ExpectedPods& expected;  // as of now
-  ShortRows& short_rows;
-  VictimTrial& trial;
-  VictimList& units;
-  // Pods that are nominated, and give way before any other pod is evicted; in the order in which
-  // they do.
-  absl::Span<const VictimUnit> places = {};
-  const NominationRules* nominations = nullptr;  // by which the others count; null: by priority
-};
 
 // Leaves out nodes on which the pod's group may not be: evictions there would be in vain.
 void KeepInPlacement(const CycleState& state, std::vector<NodeRow>& rows);
