@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "plugins/capacity_scheduling/victim_units.h"
 
@@ -442,8 +443,8 @@ std::vector<const QuotaPromise*> QuotaTrial::PromisesThatMayGive() const {
   const auto of_own_group = [&](const PodInfo& pod) {
     return own_group.has_value() && handle_.groups().GroupOfPod(pod.uid()) == own_group;
   };
-  std::vector<QuotaTaker> takers;
-  absl::flat_hash_map<QuotaId, bool> gives;  // of other quotas
+  std::optional<std::vector<QuotaTaker>> takers;  // that may reclaim
+  absl::flat_hash_map<QuotaId, bool> gives;       // of other quotas
   book_.ForEachPromise([&](const QuotaPromise& promise) {
     const QuotaId quota = promise.charge.quota;
     if (quota == taker_.quota) {
@@ -453,12 +454,14 @@ std::vector<const QuotaPromise*> QuotaTrial::PromisesThatMayGive() const {
       }
       return;
     }
-    if (takers.empty()) takers = TakersByNode();
+    if (!takers.has_value()) {
+      takers = TakersByNode();
+      std::erase_if(*takers, [this](const QuotaTaker& taker) { return !rule_.MayReclaim(taker); });
+    }
     const auto [may, is_new] = gives.try_emplace(quota, false);
     if (is_new) {
-      may->second = absl::c_any_of(takers, [&](const QuotaTaker& taker) {
-        return rule_.MayReclaim(taker) && rule_.MayGive(taker, quota);
-      });
+      may->second = absl::c_any_of(
+          *takers, [&](const QuotaTaker& taker) { return rule_.MayGive(taker, quota); });
     }
     if (may->second) promises.push_back(&promise);
   });
@@ -501,6 +504,8 @@ std::vector<VictimUnit> QuotaTrial::NominatedUnits() const {
 }
 
 std::vector<VictimUnit> QuotaTrial::PlacesToTake() {
+  const LineAmounts request = std::exchange(taker_.request, AskedOn(nullptr));
+  const absl::Cleanup back = [&] { taker_.request = request; };
   std::vector<VictimUnit> left = NominatedUnits(), taken;
   for (bool progressed = true; progressed;) {  // who is further away may give then
     progressed = false;

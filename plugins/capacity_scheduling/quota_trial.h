@@ -43,7 +43,7 @@ class QuotaTrial final : public VictimTrial {
   std::vector<QuotaId> VictimQuotas() const;
   // Whose nominations the preemptors may take, though nobody of them runs: pods that would borrow
   // what these are guaranteed, and less important ones of their own quota. In units, as they may go
-  // one after the other; none is gone.
+  // one after the other; none is gone. The same wherever the first was placed last.
   std::vector<VictimUnit> PlacesToTake();
   // Whether the pod is gone in the plan.
   bool IsGone(const PodInfo& pod) const { return uids_gone_.contains(pod.uid()); }

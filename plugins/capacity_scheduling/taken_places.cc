@@ -9,12 +9,13 @@
 
 namespace berth {
 
-void TakenPlaces::Take(absl::Span<const VictimUnit> places) {
+bool TakenPlaces::Take(absl::Span<const VictimUnit> places) {
   for (const VictimUnit& place : places) {
     trial_.Evict(place);
     taken_.push_back(place);
     for (const Symbol node : place.nodes) rows_.insert(handle_.nodes().FindRow(node));
   }
+  return !places.empty();
 }
 
 void TakenPlaces::GiveBackNeedless(absl::FunctionRef<bool()> holds) {

@@ -29,8 +29,8 @@ class TakenPlaces {
   TakenPlaces(const TakenPlaces&) = delete;
   TakenPlaces& operator=(const TakenPlaces&) = delete;
 
-  // The nominations of these end, in this order.
-  void Take(absl::Span<const VictimUnit> places);
+  // The nominations of these end, in this order. Returns whether there are any.
+  bool Take(absl::Span<const VictimUnit> places);
   // Gives back those without which `holds` is still true, the most important first; but no part of
   // a gang that could not start with what it gets back.
   void GiveBackNeedless(absl::FunctionRef<bool()> holds);

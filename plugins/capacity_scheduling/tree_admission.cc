@@ -233,23 +233,26 @@ Status TreeAdmission::Plan(CycleState& state, const PodInfo& pod, const NodeStat
                            QuotaTrial& trial, PostFilterResult& result) {
   trial_ = &trial;
   const absl::Cleanup end = [this] { trial_ = nullptr; };
-  const std::vector<VictimUnit> places = trial.PlacesToTake();
-  if (!places.empty()) {
-    PostFilterResult by_places;
-    Status planned = PlanTaking(places, state, pod, statuses, trial, by_places);
+  std::optional<std::vector<VictimUnit>> places;
+  const auto find_places = [&]() -> absl::Span<const VictimUnit> {
+    if (!places.has_value()) places = trial.PlacesToTake();
+    return *places;
+  };
+  PostFilterResult by_places;
+  Status planned = PlanTaking(find_places, state, pod, statuses, trial, by_places);
+  if (places.has_value() && !places->empty()) {
     const bool waits = !by_places.nominated_node.has_value();
     // A group that plans as a whole does not wait for room that is being freed.
     const bool counts_on_leaving = planned.ok() && state.Find(kPlacedTogether) != nullptr &&
                                    AnyLeavesFrom(*by_places.nominated_node);
-    if (counts_on_leaving && PlanTaking({}, state, pod, statuses, trial, result).ok()) {
-      return Status::Success();
-    }
-    if (planned.ok() || waits) {
-      result = std::move(by_places);
-      return planned;
+    const bool tries_without = counts_on_leaving || (!planned.ok() && !waits);
+    if (tries_without) {
+      Status without = PlanTaking(nullptr, state, pod, statuses, trial, result);
+      if (without.ok() || !counts_on_leaving) return without;
     }
   }
-  return PlanTaking({}, state, pod, statuses, trial, result);
+  result = std::move(by_places);
+  return planned;
 }
 
 bool TreeAdmission::AnyLeavesFrom(absl::string_view node_name) const {
@@ -259,7 +262,7 @@ bool TreeAdmission::AnyLeavesFrom(absl::string_view node_name) const {
          });
 }
 
-Status TreeAdmission::PlanTaking(absl::Span<const VictimUnit> places, CycleState& state,
+Status TreeAdmission::PlanTaking(const FindPlaces& find_places, CycleState& state,
                                  const PodInfo& pod, const NodeStatuses& statuses,
                                  QuotaTrial& trial, PostFilterResult& result) {
   const TreeState& tree_state = *state.Find(kTreeState);
@@ -280,7 +283,7 @@ Status TreeAdmission::PlanTaking(absl::Span<const VictimUnit> places, CycleState
           std::make_unique<TreeVictims>(book_, handle_, [&trial] { return trial.VictimQuotas(); });
     }
     return PlanVictims({handle_, state, pod, rows, preemption_.budgets(), book_, expected_,
-                        short_rows_, trial, *units, places, this},
+                        short_rows_, trial, *units, find_places, this},
                        planned);
   };
   Status status = plan(result);

@@ -26,6 +26,7 @@
 #include "plugins/capacity_scheduling/refused_takers.h"
 #include "plugins/capacity_scheduling/short_rows.h"
 #include "plugins/capacity_scheduling/tree_report.h"
+#include "plugins/capacity_scheduling/victim_query.h"
 
 namespace berth {
 
@@ -109,7 +110,7 @@ class TreeAdmission final : public NominationRules {
                PreFilterResult& result, std::vector<NodeRow>& without_room);
   void LeaveOutNominated(const PodInfo& pod, QuotaId quota,
                          std::list<QuotaBook::WithoutNomination>& without);
-  Status PlanTaking(absl::Span<const VictimUnit> places, CycleState& state, const PodInfo& pod,
+  Status PlanTaking(const FindPlaces& find_places, CycleState& state, const PodInfo& pod,
                     const NodeStatuses& statuses, QuotaTrial& trial, PostFilterResult& result);
 
   Handle& handle_;

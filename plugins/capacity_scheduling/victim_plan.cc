@@ -42,8 +42,7 @@ class Planner {
 
   Status Plan(PostFilterResult& result) {
     if (OnlyWaits(result)) return not_now_;
-    if (!query_.places.empty()) {
-      taken_.Take(query_.places);
+    if (query_.find_places != nullptr && taken_.Take(query_.find_places())) {
       evictable_.Forget();
       if (OnlyWaits(result)) return not_now_;
     }

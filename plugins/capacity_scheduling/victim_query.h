@@ -3,6 +3,7 @@
 #ifndef BERTH_PLUGINS_CAPACITY_SCHEDULING_VICTIM_QUERY_H_
 #define BERTH_PLUGINS_CAPACITY_SCHEDULING_VICTIM_QUERY_H_
 
+#include <functional>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -19,6 +20,10 @@
 
 namespace berth {
 
+// Pods that are nominated, and give way before any other pod is evicted, in the order in which they
+// do.
+using FindPlaces = std::function<absl::Span<const VictimUnit>()>;
+
 // One pod that asks whom to evict. All outlive the plan.
 struct VictimQuery {
   Handle& handle;
@@ -31,9 +36,7 @@ struct VictimQuery {
   ShortRows& short_rows;
   VictimTrial& trial;
   VictimList& units;
-  // Pods that are nominated, and give way before any other pod is evicted; in the order in which
-  // they do.
-  absl::Span<const VictimUnit> places = {};
+  FindPlaces find_places;  // asked unless the pod only waits for pods that leave; null: none
   const NominationRules* nominations = nullptr;  // by which the others count; null: by priority
 };
 
