@@ -105,6 +105,10 @@ void NameWhatIsGuaranteed(std::vector<ImportedQuota>& quotas) {
       if (!min.IsZero()) lines.insert(line);
     }
   }
+  const auto takes_back = [](const ImportedQuota& quota) {
+    return quota.reclaim_strategy != "Never" &&
+           absl::c_any_of(quota.min, [](const auto& of_line) { return !of_line.second.IsZero(); });
+  };
   for (ImportedQuota& quota : quotas) {
     if (!quota.gives_all_back || parents.contains(quota.key)) continue;
     bool any = false;
@@ -119,9 +123,13 @@ void NameWhatIsGuaranteed(std::vector<ImportedQuota>& quotas) {
       any = true;
     }
     if (!any) continue;
-    quota.Note("min", quota.fence == "In"
-                          ? "0: others are guaranteed it"
-                          : "0: others are guaranteed it, and may take it back from this one");
+    const bool may_lose_it =
+        quota.fence != "In" && absl::c_any_of(quotas, [&](const ImportedQuota& other) {
+          return other.key != quota.key && takes_back(other);
+        });
+    quota.Note("min", may_lose_it
+                          ? "0: others are guaranteed it, and may take it back from this one"
+                          : "0: others are guaranteed it");
   }
 }
 
