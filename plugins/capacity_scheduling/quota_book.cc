@@ -99,8 +99,11 @@ void QuotaBook::Rebuild(std::vector<QuotaSpec> specs) {
   ++tree_version_;
   ++version_;
   specs_ = std::move(specs);
-  tree_ = QuotaTree(specs_);
-  tree_.Advance(handle_.clock().Now());
+  QuotaTree before = std::exchange(tree_, QuotaTree(specs_));
+  const absl::Time now = handle_.clock().Now();
+  before.Advance(now);
+  tree_.Advance(now);
+  tree_.ContinueHistory(before);
   naming_.clear();
   selecting_.clear();
   elastic_.clear();

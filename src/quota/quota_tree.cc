@@ -479,6 +479,23 @@ void QuotaTree::Advance(absl::Time now) {
   if (has_history_ && now > now_) now_ = now;
 }
 
+void QuotaTree::ContinueHistory(const QuotaTree& before) {
+  if (!has_history_ || !before.has_history_) return;
+  for (QuotaId quota = 1; quota < size(); ++quota) {
+    const std::optional<QuotaId> found = before.Find(specs_[quota].name);
+    if (!found.has_value() || before.specs_[*found].uid != specs_[quota].uid) continue;
+    const bool was_followed = before.decayed_at_[*found] != absl::InfinitePast();
+    if (!was_followed || !specs_[parents_[quota]].half_life.has_value()) continue;
+    for (int line = 0; line < static_cast<int>(lines_.size()); ++line) {
+      const auto same = absl::c_find(before.lines_, lines_[line]);
+      if (same == before.lines_.end()) continue;
+      const int line_before = static_cast<int>(same - before.lines_.begin());
+      decayed_[At(quota, line)] = before.DecayedOf(*found, line_before);
+    }
+    decayed_at_[quota] = now_;
+  }
+}
+
 // The mean of what was used, in which every half-life halves the weight of what lies behind.
 double QuotaTree::DecayedOf(QuotaId quota, int line) const {
   const std::optional<absl::Duration>& half_life = specs_[parents_[quota]].half_life;

@@ -150,6 +150,9 @@ class QuotaTree {
   // Brings decayed usage up to `now`; before a charge, if it is to count for the time so far.
   void Advance(absl::Time now);
   bool has_history() const { return has_history_; }
+  // Continues with the decayed usage of `before`, a tree of earlier quotas as of the same time:
+  // line by line, of quotas of the same name and uid. Before anything is charged.
+  void ContinueHistory(const QuotaTree& before);
   // As long as one lives, decayed usage and shares are as they will be at that time if nothing
   // changes until then. Nothing is charged meanwhile.
   class Later {
