@@ -49,7 +49,9 @@ QuotaTree::QuotaTree(std::vector<QuotaSpec> specs) : specs_(std::move(specs)) {
       absl::c_any_of(specs_, [](const QuotaSpec& spec) { return spec.half_life.has_value(); });
   if (has_history_) {
     decayed_.assign(cells, 0);
+    decayed_below_.assign(cells, 0);
     decayed_at_.assign(specs_.size(), absl::InfinitePast());
+    decayed_below_at_ = decayed_at_;
   }
   for (int line = 0; line < static_cast<int>(lines_.size()); ++line) Reckon(line);
 }
@@ -490,34 +492,46 @@ void QuotaTree::ContinueHistory(const QuotaTree& before) {
       const auto same = absl::c_find(before.lines_, lines_[line]);
       if (same == before.lines_.end()) continue;
       const int line_before = static_cast<int>(same - before.lines_.begin());
-      decayed_[At(quota, line)] = before.DecayedOf(*found, line_before);
+      const double decayed = before.DecayedOf(*found, line_before);
+      decayed_[At(quota, line)] = decayed;
+      decayed_below_[At(parents_[quota], line)] += decayed;
     }
-    decayed_at_[quota] = now_;
+    decayed_at_[quota] = decayed_below_at_[parents_[quota]] = now_;
   }
 }
 
 // The mean of what was used, in which every half-life halves the weight of what lies behind.
-double QuotaTree::DecayedOf(QuotaId quota, int line) const {
-  const std::optional<absl::Duration>& half_life = specs_[parents_[quota]].half_life;
-  const double before = decayed_[At(quota, line)];
-  if (decayed_at_[quota] == absl::InfinitePast()) return before;  // nothing was used yet
-  const double stays = std::exp2(-absl::FDivDuration(now_ - decayed_at_[quota], *half_life));
-  return before * stays + static_cast<double>(used_[At(quota, line)]) * (1 - stays);
+double QuotaTree::Decay(double before, absl::Time at, __int128 used,
+                        absl::Duration half_life) const {
+  if (at == absl::InfinitePast()) return before;  // nothing was used yet
+  const double stays = std::exp2(-absl::FDivDuration(now_ - at, half_life));
+  return before * stays + static_cast<double>(used) * (1 - stays);
 }
 
-void QuotaTree::CatchUp(QuotaId quota) {
-  if (!specs_[parents_[quota]].half_life.has_value() || decayed_at_[quota] >= now_) return;
-  for (int line = 0; line < static_cast<int>(lines_.size()); ++line) {
-    decayed_[At(quota, line)] = DecayedOf(quota, line);
-  }
-  decayed_at_[quota] = now_;
+double QuotaTree::DecayedOf(QuotaId quota, int line) const {
+  const size_t at = At(quota, line);
+  return Decay(decayed_[at], decayed_at_[quota], used_[at], *specs_[parents_[quota]].half_life);
 }
 
 double QuotaTree::DecayedBelow(QuotaId above, int line) const {
-  if (!specs_[above].half_life.has_value()) return 0;
-  double all = 0;
-  for (const QuotaId child : children_[above]) all += DecayedOf(child, line);
-  return all;
+  const std::optional<absl::Duration>& half_life = specs_[above].half_life;
+  if (!half_life.has_value()) return 0;
+  const size_t at = At(above, line);
+  return Decay(decayed_below_[at], decayed_below_at_[above], used_[at] - own_[at], *half_life);
+}
+
+void QuotaTree::CatchUp(QuotaId quota) {
+  const int lines = static_cast<int>(lines_.size());
+  if (specs_[parents_[quota]].half_life.has_value() && decayed_at_[quota] < now_) {
+    for (int line = 0; line < lines; ++line) decayed_[At(quota, line)] = DecayedOf(quota, line);
+    decayed_at_[quota] = now_;
+  }
+  if (specs_[quota].half_life.has_value() && decayed_below_at_[quota] < now_) {
+    for (int line = 0; line < lines; ++line) {
+      decayed_below_[At(quota, line)] = DecayedBelow(quota, line);
+    }
+    decayed_below_at_[quota] = now_;
+  }
 }
 
 int64_t QuotaTree::HistoryOf(QuotaId quota, int line, double decayed_of_all) const {

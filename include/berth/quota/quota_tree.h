@@ -194,6 +194,8 @@ class QuotaTree {
   __int128 WholeAbove(QuotaId quota, int line) const;
   // The decayed usage of all children, if they have a half-life, and what a child has of it.
   double DecayedBelow(QuotaId above, int line) const;
+  // `before` as it was, while so much was used since then.
+  double Decay(double before, absl::Time at, __int128 used, absl::Duration half_life) const;
   int64_t HistoryOf(QuotaId quota, int line, double decayed_of_all) const;
   int64_t HistoryOf(QuotaId quota, int line) const;
   double DecayedOf(QuotaId quota, int line) const;
@@ -219,9 +221,10 @@ class QuotaTree {
   uint64_t capacity_version_ = 0;
   bool has_history_ = false;
   absl::Time now_ = absl::InfinitePast();
-  // The mean usage of children of quotas with a half-life, by At(), as of these times.
-  std::vector<double> decayed_;
-  std::vector<absl::Time> decayed_at_;
+  // The mean usage of children of quotas with a half-life, by At(), as of these times; and of all
+  // children together, as it decays alike.
+  std::vector<double> decayed_, decayed_below_;
+  std::vector<absl::Time> decayed_at_, decayed_below_at_;
 };
 
 // One of those that share an amount.
