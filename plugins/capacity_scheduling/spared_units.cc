@@ -56,9 +56,10 @@ NodeRow SparedUnits::SpareOnTheWay(NodeRow site, EvictedUnits& gone) const {
   if (!any_on_site) return site;
   for (const NodeRow row : elsewhere) {
     if (!room_.SumsHold(row, gone) || !room_.Filter(row, gone).ok()) continue;
-    const size_t before = gone.all().size();
+    const size_t before = gone.all().size() + taken_.size();
     SpareOn(row, gone, Orders::kWeighed);
-    if (gone.all().size() < before) return row;
+    // Where a place was given back the plan holds on this row alone.
+    if (gone.all().size() + taken_.size() < before) return row;
   }
   return site;
 }

@@ -29,7 +29,7 @@ class SparedUnits {
   void SpareOn(NodeRow row, EvictedUnits& gone, Orders orders) const;
 
   // Who went elsewhere, for the quotas, may have made room there too: then those who went for room
-  // on the site may stay. Returns the row that the pod gets.
+  // on the site may stay, or keep their places. Returns the row that the pod gets.
   NodeRow SpareOnTheWay(NodeRow site, EvictedUnits& gone) const;
 
  private:

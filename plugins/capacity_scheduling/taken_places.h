@@ -3,6 +3,7 @@
 #ifndef BERTH_PLUGINS_CAPACITY_SCHEDULING_TAKEN_PLACES_H_
 #define BERTH_PLUGINS_CAPACITY_SCHEDULING_TAKEN_PLACES_H_
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -36,6 +37,7 @@ class TakenPlaces {
   void GiveBackNeedless(absl::FunctionRef<bool()> holds);
 
   bool empty() const { return taken_.empty(); }
+  size_t size() const { return taken_.size(); }
   // Whether one of them was there.
   bool AnyOn(NodeRow row) const { return rows_.contains(row); }
   void AppendPods(std::vector<std::shared_ptr<const PodInfo>>& pods) const;

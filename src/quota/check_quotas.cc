@@ -150,6 +150,14 @@ void CheckAmounts(const QuotaTree& tree, const QuotaAmounts& capacity, Problems&
     }
     for (size_t i = 0; i < lines.size(); ++i) {
       const QuotaLine& line = lines[i];
+      const std::optional<int64_t> lends = spec.lending_limit.Find(line);
+      const __int128 guarantee = tree.guarantee(quota, static_cast<int>(i));
+      if (lends.has_value() && *lends > guarantee) {
+        problems.AddWarning(spec.where, spec.subject(),
+                            absl::StrCat("spec.lendingLimit[", line.ToString(), "] is ",
+                                         Text(line, *lends), ", more than what it is guaranteed, ",
+                                         Text(line, guarantee), ": it lends all of that"));
+      }
       __int128 of_children = 0;
       for (const QuotaId child : tree.children(quota)) {
         of_children += tree.guarantee(child, static_cast<int>(i));

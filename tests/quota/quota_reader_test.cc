@@ -252,6 +252,20 @@ spec:
   }
 }
 
+TEST(CheckQuotasOf, SaysThatALendingLimitLimitsNothing) {
+  const auto told = [](absl::string_view limit) {
+    const std::string text = absl::StrCat(
+        "apiVersion: scheduling.berth.dev/v1alpha1\nkind: ClusterQuota\nmetadata: {name: a}\n"
+        "spec: {namespaces: [a], min: {cpu: 4}, lendingLimit: {cpu: ",
+        limit, "}}\n");
+    return CheckQuotasOf(ParseManifest(text, "q.yaml")).ToString();
+  };
+  EXPECT_EQ(told("4"), "");
+  EXPECT_EQ(told("5"),
+            "q.yaml:4:55: warning: ClusterQuota a: spec.lendingLimit[cpu] is 5, more than what it "
+            "is guaranteed, 4: it lends all of that\n");
+}
+
 TEST(CheckQuotasOf, SaysWhereSelectorsOverlap) {
   const auto quota = [](absl::string_view name, absl::string_view spec) {
     return absl::StrCat("---\n{apiVersion: scheduling.berth.dev/v1alpha1, kind: ClusterQuota, ",
