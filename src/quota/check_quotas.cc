@@ -147,17 +147,16 @@ void CheckAmounts(const QuotaTree& tree, const QuotaAmounts& capacity, Problems&
                           absl::StrCat("spec.min[", line.ToString(), "] is ", Text(line, min),
                                        ", more than spec.max, ", Text(line, *max)));
       }
+      const std::optional<int64_t> lends = spec.lending_limit.Find(line);
+      if (lends.has_value() && *lends > min) {
+        problems.AddWarning(
+            spec.where, spec.subject(),
+            absl::StrCat("spec.lendingLimit[", line.ToString(), "] is ", Text(line, *lends),
+                         ", more than spec.min, ", Text(line, min), ": it lends all of that"));
+      }
     }
     for (size_t i = 0; i < lines.size(); ++i) {
       const QuotaLine& line = lines[i];
-      const std::optional<int64_t> lends = spec.lending_limit.Find(line);
-      const __int128 guarantee = tree.guarantee(quota, static_cast<int>(i));
-      if (lends.has_value() && *lends > guarantee) {
-        problems.AddWarning(spec.where, spec.subject(),
-                            absl::StrCat("spec.lendingLimit[", line.ToString(), "] is ",
-                                         Text(line, *lends), ", more than what it is guaranteed, ",
-                                         Text(line, guarantee), ": it lends all of that"));
-      }
       __int128 of_children = 0;
       for (const QuotaId child : tree.children(quota)) {
         of_children += tree.guarantee(child, static_cast<int>(i));

@@ -261,9 +261,10 @@ TEST(CheckQuotasOf, SaysThatALendingLimitLimitsNothing) {
     return CheckQuotasOf(ParseManifest(text, "q.yaml")).ToString();
   };
   EXPECT_EQ(told("4"), "");
-  EXPECT_EQ(told("5"),
-            "q.yaml:4:55: warning: ClusterQuota a: spec.lendingLimit[cpu] is 5, more than what it "
-            "is guaranteed, 4: it lends all of that\n");
+  EXPECT_EQ(
+      told("5"),
+      "q.yaml:4:55: warning: ClusterQuota a: spec.lendingLimit[cpu] is 5, more than spec.min, "
+      "4: it lends all of that\n");
 }
 
 TEST(CheckQuotasOf, SaysWhereSelectorsOverlap) {
