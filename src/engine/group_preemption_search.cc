@@ -176,6 +176,10 @@ GroupPreemption::EvictionSearch GroupPreemption::PlanBySearch(
     }
     search.pods = static_cast<int>(going.pods.size());
     if (search.answer != GroupAnswer::kPlaced) return search;
+    // A more important member finds victims also where a less important one has taken what is free.
+    absl::c_stable_sort(places, [](const auto& a, const auto& b) {
+      return a.first->priority() < b.first->priority();
+    });
     Draft draft(request, cluster_, pod_scheduler_, leaving);
     draft.KeepTogether(pod_sets);
     const std::optional<Symbol> refused = draft.PlaceThere(places);
