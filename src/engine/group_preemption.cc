@@ -85,6 +85,8 @@ bool IsSmall(const AttemptRequest& request) {
 
 constexpr char kNobodyMayGo[] = "No pod may be evicted for it.";
 constexpr char kNoMoreRoom[] = "Evictions would make no more room.";
+constexpr char kInVainByPacking[] =
+    "Evictions do not help: without all pods that may be evicted there is no place either.";
 
 bool IsLessImportant(const PodPtr& a, const PodPtr& b) { return a->priority() < b->priority(); }
 
@@ -202,7 +204,12 @@ bool GroupPreemption::MayAnyEvictionsHelp(const AttemptRequest& request,
   }
   if (!shortage.has_value()) return true;
   const std::optional<int64_t> room = RoomByEvictionsAtMost(request, *shortage, cluster_);
-  if (!room.has_value()) return true;
+  if (!room.has_value()) {
+    if (shortage->of_one_kind || !AreTooManyWithEvictions(request, cluster_)) return true;
+    result.evictions_are_in_vain = true;
+    result.evictions_finding = kInVainByPacking;
+    return false;
+  }
   result.evictions_are_in_vain = true;
   result.evictions_finding = *room > shortage->room
                                  ? absl::StrCat("Evictions would make room for at most ", *room,
@@ -329,11 +336,11 @@ void GroupPreemption::Plan(const AttemptRequest& request,
   // Those that fit first leave the least to be evicted; if they are in the way of the others, the
   // less important are first, who find fewer victims, the hardest, and then those that others need.
   if (!request.quorum.has_parts()) {
-    return PlanEvictions(request,
-                         {DraftOrder::kFittingFirst, DraftOrder::kLeastImportantFirst,
-                          DraftOrder::kHardestFirst, DraftOrder::kHardestIfEmptyFirst,
-                          DraftOrder::kNeededFirst},
-                         {}, shortage, result);
+    return PlanEvictions(
+        request,
+        {DraftOrder::kFittingFirst, DraftOrder::kLeastImportantFirst, DraftOrder::kHardestFirst,
+         DraftOrder::kHardestIfEmptyFirst, DraftOrder::kNeededFirst},
+        {}, shortage, result);
   }
   std::vector<DraftOrder> orders = {DraftOrder::kCheapestPodSetsFirst,
                                     DraftOrder::kHardestPodSetsFirst};

@@ -168,7 +168,10 @@ GroupAnswer GroupPreemption::Draft::PlaceAnywhere() {
     if (!shortage_.has_value()) shortage_.emplace(request_, cluster_);
     if (shortage_->IsShort()) return GroupAnswer::kInfeasible;
   }
-  if (FindShortage(request_, cluster_.nodes()).has_value()) return GroupAnswer::kInfeasible;
+  if (FindShortage(request_, cluster_.nodes()).has_value() ||
+      FindShortageTogether(request_, cluster_.nodes()).has_value()) {
+    return GroupAnswer::kInfeasible;
+  }
   const std::vector<MemberClass> classes = ClassifyMembers(request_, cluster_);
   GroupSpace space(request_, classes, cluster_, pod_scheduler_, trial_);
   AssignmentSearch search(space, cluster_.nodes().size(), request_.group_search_steps);

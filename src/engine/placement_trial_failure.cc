@@ -26,19 +26,19 @@ constexpr size_t kMostOthersToEvictIn = 8;
 
 // Whether there would be room without pods of a lower priority than `below`. Rules of quotas may
 // allow other victims.
-bool PlacementTrial::WouldHaveRoom(const NodePlacement& placement, int32_t below) const {
+bool PlacementTrial::WouldHaveRoom(const NodePlacement& placement, int32_t below) {
   int64_t room = 0;
   for (const RequestKind& kind : kinds_) {
     room += kind.need.has_value() ? RoomWithoutPodsBelow(kind.need->needed, cluster_.nodes(),
                                                          placement.rows, below, kind.members)
                                   : kind.members;
   }
-  return room >= request_.minimum;
+  return room >= request_.minimum && !CheckPacking(placement, request_.minimum, below).is_proof;
 }
 
 // Where evictions may make room, the most promising first: where they do for the least important
 // member, for the most important one, or by rules of plugins.
-PlacementTrial::ToTry PlacementTrial::ToEvictIn(const std::vector<Candidate>& candidates) const {
+PlacementTrial::ToTry PlacementTrial::ToEvictIn(const std::vector<Candidate>& candidates) {
   // Where room is held for it already, no other pod has to go.
   if (candidates.front().nominated || !request_.plans_evictions) return {{candidates.front()}};
   const auto [lowest, highest] = absl::c_minmax_element(
