@@ -19,6 +19,8 @@ namespace {
 
 // The cheapest of so many plans is good enough.
 constexpr int kMostPlans = 4;
+// So many are tried, whatever it takes.
+constexpr int kFewestToEvictIn = 8;
 // So many placements where only rules of plugins might make room.
 constexpr size_t kMostOthersToEvictIn = 8;
 
@@ -125,11 +127,17 @@ void PlacementTrial::Fail() {
   // Of the placement where evictions make room for the most, of those where not all are in vain.
   std::string evictions_finding;
   std::pair<bool, int> of_finding(false, -1);
-  const ToTry to_try = ToEvictIn(candidates);
+  int64_t cycles = 0;  // of orders and searches
+  ToTry to_try = ToEvictIn(candidates);
   for (const Candidate& candidate : to_try.candidates) {
+    if (tried >= kFewestToEvictIn && cycles > request_.group_search_steps) {
+      to_try.left_out += static_cast<int>(to_try.candidates.size()) - tried;
+      break;
+    }
     if (++tried > kMostPlans) scoped_.most_moves = 0;  // each is a search of its own
     AttemptResult other;
     TryToEvictIn(candidate, other);
+    cycles += other.cycles;
     scoped_.group_search_steps =  // one budget for all
         std::max<int64_t>(0,
                           scoped_.group_search_steps - other.possibilities - other.eviction_steps);
@@ -154,7 +162,7 @@ void PlacementTrial::Fail() {
     }
     if (plans == kMostPlans) break;
   }
-  if (to_try.left_out > 0 && !of_finding.first) {  // nothing is proven of those
+  if (to_try.left_out > 0) {  // nothing is proven of those
     evictions_finding =
         absl::StrCat("Evictions were tried in ", tried, " of ", tried + to_try.left_out,
                      " domains and make no room for it: undecided.");
