@@ -32,8 +32,7 @@ BERTH_VECTOR_CLONES FreeCapacity LookAtAll(FreeColumn column, const uint8_t* rej
   int64_t high = 0, low = 0, most_free = 0;
   for (NodeRow row = 0; row < rows; ++row) {
     const int64_t of_node = column.free(row);
-    const bool counts = static_cast<bool>(rejectors[row] == rejector) & (of_node < needed);
-    const int64_t free = OnlyIf(counts, of_node);
+    const int64_t free = OnlyIf(rejectors[row] == rejector, OnlyIf(of_node < needed, of_node));
     high += free >> 32;
     low += free & 0xffffffff;
     most_free = std::max(most_free, free);
