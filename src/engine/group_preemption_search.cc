@@ -234,37 +234,39 @@ GroupPreemption::EvictionSearch GroupPreemption::PlanBySearch(
     absl::c_stable_sort(places, [](const auto& a, const auto& b) {
       return a.first->priority() < b.first->priority();
     });
-    Draft draft(request, cluster_, pod_scheduler_, leaving);
-    draft.KeepTogether(pod_sets);
-    const std::optional<Symbol> refused = draft.PlaceThere(places);
-    if (!refused.has_value()) Adopt(!leaving.empty(), draft, result);
-    result.cycles += draft.cycles();
-    result.post_filters += draft.post_filters();
-    bounded.group_search_steps -= draft.cycles();
-    result.eviction_steps += draft.cycles();
-    if (!refused.has_value()) {
-      search.answer = GroupAnswer::kPlan;
-      return search;
+    std::vector<PodPtr> staying;  // on the node where one found no room: they may not go
+    {
+      Draft draft(request, cluster_, pod_scheduler_, leaving);
+      draft.KeepTogether(pod_sets);
+      const std::optional<Symbol> refused = draft.PlaceThere(places);
+      if (!refused.has_value()) Adopt(!leaving.empty(), draft, result);
+      result.cycles += draft.cycles();
+      result.post_filters += draft.post_filters();
+      bounded.group_search_steps -= draft.cycles();
+      result.eviction_steps += draft.cycles();
+      if (!refused.has_value()) {
+        search.answer = GroupAnswer::kPlan;
+        return search;
+      }
+      const NodeInfo& node = cluster_.nodes().node(cluster_.nodes().FindRow(*refused));
+      staying.assign(node.pods().begin(), node.pods().end());
     }
     if (anywhere.has_value()) {
-      Draft together(request, cluster_, pod_scheduler_, leaving);
-      together.KeepTogether(pod_sets);
+      Draft draft(request, cluster_, pod_scheduler_, leaving);
+      draft.KeepTogether(pod_sets);
       const bool is_plan =
-          together.PlaceWithoutAny(anywhere->pods, anywhere->preemptor, anywhere->plugin, places);
+          draft.PlaceWithoutAny(anywhere->pods, anywhere->preemptor, anywhere->plugin, places);
       if (is_plan) {
-        Adopt(!leaving.empty(), together, result);
+        Adopt(!leaving.empty(), draft, result);
         search.answer = GroupAnswer::kPlan;
         return search;
       }
       anywhere.reset();
     }
     search.answer = GroupAnswer::kUndecided;
-    // Those that are still there may not go.
-    const NodeRow row = cluster_.nodes().FindRow(*refused);
     const size_t before = going.pods.size();
-    std::erase_if(going.pods, [&](const PodPtr& pod) {
-      return absl::c_linear_search(cluster_.nodes().node(row).pods(), pod);
-    });
+    std::erase_if(going.pods,
+                  [&](const PodPtr& pod) { return absl::c_linear_search(staying, pod); });
     going.is_all = false;
     if (going.pods.size() == before) return search;
   }
