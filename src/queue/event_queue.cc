@@ -77,26 +77,26 @@ bool EventQueue::Ask(Question& question, size_t most) {
 // Where a plugin has an index, only the classes that are found under a value of the change. The pod
 // that changed is asked in any case: its class is looked for in all.
 std::vector<HintClass*> EventQueue::ClassesToAsk(const Question& question, const QueueEntry* own,
-                                                 size_t most) const {
+                                                 size_t most) {
   const bool any_takes_turns = !question.pod_left && !turns_.empty();
   const bool uses_indexes = own == nullptr || own->hint_class == nullptr;
   absl::InlinedVector<PluginSlot, 16> slots;
-  std::vector<IndexKey> index_keys;
-  std::vector<uint64_t> values;
+  absl::InlinedVector<IndexKey, 16> index_keys;
+  const auto add = [&](PluginSlot slot, bool is_indexed) {
+    if (!hint_classes_.AnyWaitsFor(slot)) return;
+    if (!is_indexed) return slots.push_back(slot);
+    index_keys.push_back({slot});
+    for (const uint64_t value : values_) index_keys.push_back({slot, value});
+  };
   for (const PluginSlot slot : question.interested) {
-    values.clear();
+    const PluginSlot of_turns = slot + SlotsOfAll();
+    if (!hint_classes_.AnyWaitsFor(slot) && !hint_classes_.AnyWaitsFor(of_turns)) continue;
+    values_.clear();
     const IndexedHints* const index = uses_indexes ? table_.IndexOf(slot) : nullptr;
     const bool is_indexed = index != nullptr && !IsWildcard(question.event) &&
-                            index->IndexChange(question.change, values);
-    for (const PluginSlot listed : {slot, slot + SlotsOfAll()}) {
-      if (listed != slot && !any_takes_turns) continue;
-      if (!is_indexed) {
-        slots.push_back(listed);
-        continue;
-      }
-      index_keys.push_back({listed});
-      for (const uint64_t value : values) index_keys.push_back({listed, value});
-    }
+                            index->IndexChange(question.change, values_);
+    add(slot, is_indexed);
+    if (any_takes_turns) add(of_turns, is_indexed);
   }
   return hint_classes_.WaitingFor(slots, index_keys, question.next_class, most);
 }

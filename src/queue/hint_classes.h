@@ -155,6 +155,7 @@ class HintClasses {
                                      size_t most) const;
 
   bool empty() const { return classes_.empty(); }
+  bool AnyWaitsFor(PluginSlot slot) const { return !waiting_for_[slot].empty(); }
   // For tests: whether classes and lists agree, with so many entries in all, and events before
   // `next_event` so far.
   bool IsConsistent(size_t entries, uint64_t next_event) const;
