@@ -114,9 +114,8 @@ DryRunResult DryRunKeeping(Handle& handle, const PreemptionQuery& query, NodeRow
     std::vector<const PodInfo*> staying;
     for (const std::string& group : kept) query.groups->AddStaying(pods, group, staying);
     stays = [staying = std::move(staying), is_sibling](const PodInfo& pod) {
-      return is_sibling(pod) || absl::c_any_of(staying, [&](const PodInfo* one) {
-               return one->uid() == pod.uid();
-             });
+      return is_sibling(pod) ||
+             absl::c_any_of(staying, [&](const PodInfo* one) { return one->uid() == pod.uid(); });
     };
   }
   return DryRunOnce(handle, query, row, std::move(stays), std::move(spared));
