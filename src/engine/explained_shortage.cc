@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
+#include "berth/api/amounts.h"
 #include "berth/api/resources.h"
 #include "engine/filtered_nodes.h"
 #include "engine/group_shortage.h"
@@ -40,8 +40,10 @@ class FilledNodes {
     uint64_t lacks = nodes_.pod_count()[row] + room >= nodes_.allowed_pods()[row] ? 1 : 0;
     for (size_t i = 0; i < columns_.size(); ++i) {
       Column& column = columns_[i];
-      const int64_t left = column.has[row] - column.used[row] - room * column.amount;
+      const int64_t free = column.has[row] - column.used[row];
+      const int64_t left = free - room * column.amount;
       if (left >= column.amount) continue;
+      if (room > 0) column.all_free = SaturatingAdd(column.all_free, free);
       lacks |= uint64_t{2} << i;
       column.most_left = std::max(column.most_left, left);
     }
@@ -66,11 +68,14 @@ class FilledNodes {
     for (ReasonCount* const count : kind.counts) ++count->nodes;
     return true;
   }
-  // On one of the nodes so far.
-  int64_t most_left(ResourceId resource) const {
-    const auto column = absl::c_find_if(
-        columns_, [resource](const Column& one) { return one.resource == resource; });
-    return column == columns_.end() ? 0 : column->most_left;
+  // Adds what is free of the resource on the nodes so far that are short of it then: before they
+  // are filled, and the most that is left on one.
+  void AddFree(ResourceId resource, WaitingFor& told) const {
+    for (const Column& column : columns_) {
+      if (column.resource != resource) continue;
+      told.most_free = std::max(told.most_free, column.most_left);
+      told.all_free = SaturatingAdd(told.all_free, column.all_free);
+    }
   }
 
  private:
@@ -80,7 +85,7 @@ class FilledNodes {
     ResourceId resource;
     int64_t amount;
     absl::Span<const int64_t> has, used;
-    int64_t most_left = 0;
+    int64_t most_left = 0, all_free = 0;
   };
   // Nodes that lack the same.
   struct Kind {
@@ -151,7 +156,7 @@ std::optional<PodFailure> ExplainShortage(const AttemptRequest& request,
   auto told = std::make_shared<WaitingFor>(*waiting);
   if (told->reason == WaitingReason::kInsufficientResources && !told->resource.empty() &&
       told->resource != kPodsResource) {
-    told->most_free = std::max(told->most_free, filled.most_left(ResourceIdOf(told->resource)));
+    filled.AddFree(ResourceIdOf(told->resource), *told);
   }
   failure.waiting = std::move(told);
   return failure;

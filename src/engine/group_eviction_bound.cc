@@ -35,13 +35,22 @@ bool HasVictimRules(const AttemptRequest& request) {
   });
 }
 
+namespace {
+
+int32_t HighestPriority(const AttemptRequest& request) {
+  int32_t highest = std::numeric_limits<int32_t>::min();
+  for (const auto& pod : request.pods) highest = std::max(highest, pod->priority());
+  return highest;
+}
+
+}  // namespace
+
 std::optional<int64_t> RoomByEvictionsAtMost(const AttemptRequest& request,
                                              const GroupShortage& shortage,
                                              const ClusterState& cluster) {
   if (shortage.members == 0 || AnyNominated(request, cluster)) return std::nullopt;
   if (!EvictsLowerPriorityOnly(request)) return std::nullopt;
-  int32_t highest = std::numeric_limits<int32_t>::min();
-  for (const auto& pod : request.pods) highest = std::max(highest, pod->priority());
+  const int32_t highest = HighestPriority(request);
   const NodeTable& nodes = cluster.nodes();
   const int64_t room = request.placement == nullptr
                            ? RoomWithoutPodsBelow(shortage.needed, nodes, highest, shortage.members)
@@ -49,6 +58,17 @@ std::optional<int64_t> RoomByEvictionsAtMost(const AttemptRequest& request,
                                                   highest, shortage.members);
   if (room >= shortage.members) return std::nullopt;
   return room;
+}
+
+bool AreTooManyWithEvictions(const AttemptRequest& request, const ClusterState& cluster) {
+  if (AnyNominated(request, cluster) || !EvictsLowerPriorityOnly(request)) return false;
+  const NodeTable& nodes = cluster.nodes();
+  const std::optional<PackingBound> bound = PackingOf(request, nodes);
+  return bound.has_value() &&
+         bound
+             ->Check(nodes, request.placement == nullptr ? nullptr : &request.placement->rows,
+                     request.minimum, HighestPriority(request))
+             .is_proof;
 }
 
 }  // namespace berth

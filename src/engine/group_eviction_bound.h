@@ -31,6 +31,10 @@ std::optional<int64_t> RoomByEvictionsAtMost(const AttemptRequest& request,
                                              const GroupShortage& shortage,
                                              const ClusterState& cluster);
 
+// For members of several kinds that are short: whether there is no room for them together either if
+// all these pods were gone. False as above where that is not known.
+bool AreTooManyWithEvictions(const AttemptRequest& request, const ClusterState& cluster);
+
 }  // namespace berth
 
 #endif  // BERTH_SRC_ENGINE_GROUP_EVICTION_BOUND_H_

@@ -85,6 +85,15 @@ bool IsSmall(const AttemptRequest& request) {
 
 constexpr char kNobodyMayGo[] = "No pod may be evicted for it.";
 constexpr char kNoMoreRoom[] = "Evictions would make no more room.";
+constexpr char kInVainByPacking[] =
+    "Evictions do not help: without all pods that may be evicted there is no place either.";
+
+bool IsLessImportant(const PodPtr& a, const PodPtr& b) { return a->priority() < b->priority(); }
+
+bool DifferInPriority(const AttemptRequest& request) {
+  const auto [lowest, highest] = absl::c_minmax_element(request.pods, IsLessImportant);
+  return IsLessImportant(*lowest, *highest);
+}
 
 // Whether it may matter which pods go first: for some plugin they may leave a quota too little for
 // the next to go. Only of small groups, as each order is a plan of its own.
@@ -170,6 +179,9 @@ bool GroupPreemption::MakeDraft(const AttemptRequest& request, DraftOrder draft_
   MemberOrder order(request.pods.begin(), request.pods.end());
   if (draft_order == DraftOrder::kFittingFirst || draft_order == DraftOrder::kElsewhereFirst) {
     draft.PlaceWithoutEvictions(order);
+  } else if (draft_order == DraftOrder::kLeastImportantFirst) {
+    if (!DifferInPriority(request)) return false;
+    absl::c_stable_sort(order, IsLessImportant);
   } else if (draft_order == DraftOrder::kNeededFirst) {
     order = NeededFirst(order);
     if (order.empty()) return false;
@@ -192,7 +204,12 @@ bool GroupPreemption::MayAnyEvictionsHelp(const AttemptRequest& request,
   }
   if (!shortage.has_value()) return true;
   const std::optional<int64_t> room = RoomByEvictionsAtMost(request, *shortage, cluster_);
-  if (!room.has_value()) return true;
+  if (!room.has_value()) {
+    if (shortage->of_one_kind || !AreTooManyWithEvictions(request, cluster_)) return true;
+    result.evictions_are_in_vain = true;
+    result.evictions_finding = kInVainByPacking;
+    return false;
+  }
   result.evictions_are_in_vain = true;
   result.evictions_finding = *room > shortage->room
                                  ? absl::StrCat("Evictions would make room for at most ", *room,
@@ -317,18 +334,20 @@ void GroupPreemption::EndNominations(const AttemptRequest& request, AttemptResul
 void GroupPreemption::Plan(const AttemptRequest& request,
                            const std::optional<GroupShortage>& shortage, AttemptResult& result) {
   // Those that fit first leave the least to be evicted; if they are in the way of the others, the
-  // hardest are first, and then those that others need.
+  // less important are first, who find fewer victims, the hardest, and then those that others need.
   if (!request.quorum.has_parts()) {
-    return PlanEvictions(request,
-                         {DraftOrder::kFittingFirst, DraftOrder::kHardestFirst,
-                          DraftOrder::kHardestIfEmptyFirst, DraftOrder::kNeededFirst},
-                         {}, shortage, result);
+    return PlanEvictions(
+        request,
+        {DraftOrder::kFittingFirst, DraftOrder::kLeastImportantFirst, DraftOrder::kHardestFirst,
+         DraftOrder::kHardestIfEmptyFirst, DraftOrder::kNeededFirst},
+        {}, shortage, result);
   }
   std::vector<DraftOrder> orders = {DraftOrder::kCheapestPodSetsFirst,
                                     DraftOrder::kHardestPodSetsFirst};
   // Where all have to start, members of different parts may take turns.
   const bool all = request.minimum == static_cast<int>(request.pods.size());
   if (all) {
+    orders.push_back(DraftOrder::kLeastImportantFirst);
     orders.push_back(DraftOrder::kHardestFirst);
     orders.push_back(DraftOrder::kHardestIfEmptyFirst);
     orders.push_back(DraftOrder::kNeededFirst);

@@ -91,6 +91,7 @@ class GroupPreemption {
     kFittingFirst,
     kHardestFirst,         // those of which the fewest nodes let one in as it is
     kHardestIfEmptyFirst,  // those that have the fewest places if there were no other pods
+    kLeastImportantFirst,  // those that may evict the fewest pods
     kNeededFirst,          // as NeededFirst() orders them
     kElsewhereFirst,       // as kFittingFirst, but the first pods go on another node than before
     kCheapestPodSetsFirst,

@@ -107,29 +107,38 @@ bool GroupPreemption::Draft::CostsTheGroup(absl::Span<const PodPtr> victims) con
   });
 }
 
+void GroupPreemption::Draft::AddVictims(absl::Span<const PodPtr> pods, const PodPtr& preemptor,
+                                        Symbol plugin) {
+  const DisruptionBudgets& budgets = cluster_.budgets();
+  std::vector<PodPtr> violating;
+  if (!budgets.empty()) violating = SplitByBudget(pods, budgets).violating;
+  for (const PodPtr& victim : pods) {
+    const CachedPod* known = cluster_.cache().FindPod(*victim->identity());
+    if (known == nullptr) {
+      if (cluster_.IsOnlyNominated(*victim)) {
+        transaction_.Nominate(victim, "");
+        gave_way_.push_back({victim, preemptor, plugin});
+      }
+      continue;
+    }
+    victims_.push_back({known->pod, known->node_name, preemptor, plugin,
+                        absl::c_linear_search(violating, victim)});
+  }
+}
+
+void GroupPreemption::Draft::EndNominationsFor(const PodPtr& preemptor, Symbol node) {
+  for (const PodPtr& nominated : cluster_.NominationsEndedBy(*preemptor, node)) {
+    transaction_.Nominate(nominated, "");
+  }
+}
+
 bool GroupPreemption::Draft::Evict(const PodPtr& preemptor, const PostFilterResult& plan) {
   if (CostsTheGroup(plan.victims)) return false;
   const Symbol node_name = Symbol::Intern(*plan.nominated_node);
   const Transaction::Savepoint before = transaction_.Save();
   const size_t victims_before = victims_.size();
-  const DisruptionBudgets& budgets = cluster_.budgets();
-  std::vector<PodPtr> violating;
-  if (!budgets.empty()) violating = SplitByBudget(plan.victims, budgets).violating;
-  for (const PodPtr& victim : plan.victims) {
-    const CachedPod* known = cluster_.cache().FindPod(*victim->identity());
-    if (known == nullptr) {
-      if (cluster_.IsOnlyNominated(*victim)) {
-        transaction_.Nominate(victim, "");
-        gave_way_.push_back({victim, preemptor, plan.plugin});
-      }
-      continue;
-    }
-    victims_.push_back({known->pod, known->node_name, preemptor, plan.plugin,
-                        absl::c_linear_search(violating, victim)});
-  }
-  for (const PodPtr& nominated : cluster_.NominationsEndedBy(*preemptor, node_name)) {
-    transaction_.Nominate(nominated, "");
-  }
+  AddVictims(plan.victims, preemptor, plan.plugin);
+  EndNominationsFor(preemptor, node_name);
   transaction_.Evict(plan.victims);
   const NodeRow row = cluster_.nodes().FindRow(node_name);
   if (row >= 0 && pod_scheduler_.PlaceOn(request_, preemptor, row, trial_)) {
@@ -168,7 +177,10 @@ GroupAnswer GroupPreemption::Draft::PlaceAnywhere() {
     if (!shortage_.has_value()) shortage_.emplace(request_, cluster_);
     if (shortage_->IsShort()) return GroupAnswer::kInfeasible;
   }
-  if (FindShortage(request_, cluster_.nodes()).has_value()) return GroupAnswer::kInfeasible;
+  if (FindShortage(request_, cluster_.nodes()).has_value() ||
+      FindShortageTogether(request_, cluster_.nodes()).has_value()) {
+    return GroupAnswer::kInfeasible;
+  }
   const std::vector<MemberClass> classes = ClassifyMembers(request_, cluster_);
   GroupSpace space(request_, classes, cluster_, pod_scheduler_, trial_);
   AssignmentSearch search(space, cluster_.nodes().size(), request_.group_search_steps);
@@ -211,6 +223,23 @@ std::optional<Symbol> GroupPreemption::Draft::PlaceThere(const Places& places) {
     }
   }
   return std::nullopt;
+}
+
+bool GroupPreemption::Draft::PlaceWithoutAny(absl::Span<const PodPtr> pods, const PodPtr& preemptor,
+                                             Symbol plugin, const Places& places) {
+  AddVictims(pods, preemptor, plugin);
+  transaction_.Evict(pods);
+  evicts_ = true;
+  return absl::c_all_of(places,
+                        [this](const auto& place) {
+                          const auto& [pod, node] = place;
+                          EndNominationsFor(pod, node);
+                          const NodeRow row = cluster_.nodes().FindRow(node);
+                          if (!pod_scheduler_.PlaceOn(request_, pod, row, trial_)) return false;
+                          transaction_.Nominate(pod, "");
+                          return true;
+                        }) &&
+         IsWhole();
 }
 
 void GroupPreemption::Draft::Carry(AttemptResult& result) {

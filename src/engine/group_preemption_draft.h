@@ -70,6 +70,10 @@ class GroupPreemption::Draft {
   // Places each member where these say, in that order, by evicting where PostFilter has to. The
   // node on which one found no room; or absent: the group is whole.
   std::optional<Symbol> PlaceThere(const Places& places);
+  // Evicts all of these for `preemptor`, whatever nodes they are on, and places each member where
+  // `places` say. Returns whether the group is whole.
+  bool PlaceWithoutAny(absl::Span<const PodPtr> pods, const PodPtr& preemptor, Symbol plugin,
+                       const Places& places);
   // Puts back each victim that can stay while every member has its place, the most important first.
   // The group is whole before.
   void SpareVictims();
@@ -114,6 +118,8 @@ class GroupPreemption::Draft {
                                            const absl::flat_hash_set<const PodInfo*>& placed) const;
   bool CostsTheGroup(absl::Span<const PodPtr> victims) const;
   bool Evict(const PodPtr& preemptor, const PostFilterResult& plan);
+  void AddVictims(absl::Span<const PodPtr> pods, const PodPtr& preemptor, Symbol plugin);
+  void EndNominationsFor(const PodPtr& preemptor, Symbol node);
   bool HasEnded(const GroupMembers& group) const;
   std::vector<std::vector<Victim*>> UnitsByImportance();
   void MoveViolatingToFront(std::vector<std::vector<Victim*>>& units) const;

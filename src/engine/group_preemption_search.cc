@@ -2,6 +2,7 @@
 // Implementation of group_preemption.h: plans for groups that no order of members found one for.
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "engine/group_preemption.h"
 #include "engine/group_preemption_draft.h"
 #include "engine/group_shortage.h"
+#include "engine/post_filter_bounds.h"
 #include "group/group_victims.h"
 #include "search/room.h"
 
@@ -63,11 +65,12 @@ class RowsOfUse {
   bool all_ = false;
 };
 
-// Less important pods where members might run: of groups that cannot end, none if they have none to
-// spare. No more than `most`. PostFilter plugins that say nothing are taken to evict these; whether
-// they do is seen when a plan is made.
+// Less important pods where members might run, or anywhere: of groups that cannot end, none if they
+// have none to spare. No more than `most`. PostFilter plugins that say nothing are taken to evict
+// these; whether they do is seen when a plan is made.
+enum class Where : uint8_t { kOnNodesOfUse, kAnywhere };
 PodsThatMayGo LessImportantPods(const AttemptRequest& request, const ClusterState& cluster,
-                                size_t most) {
+                                size_t most, Where where) {
   PodsThatMayGo found{{}, true};
   int32_t highest = std::numeric_limits<int32_t>::min();
   for (const PodPtr& pod : request.pods) highest = std::max(highest, pod->priority());
@@ -91,7 +94,8 @@ PodsThatMayGo LessImportantPods(const AttemptRequest& request, const ClusterStat
   const NodeTable& nodes = cluster.nodes();
   const RowsOfUse rows_of_use(request, nodes, highest);
   const auto add_row = [&](NodeRow row) {
-    if (nodes.lowest_priority()[row] >= highest || !rows_of_use.Contain(row)) return;
+    if (nodes.lowest_priority()[row] >= highest) return;
+    if (where == Where::kOnNodesOfUse && !rows_of_use.Contain(row)) return;
     for (const PodPtr& pod : nodes.node(row).pods()) {
       if (!may_go(*pod)) continue;
       if (found.pods.size() == most) {
@@ -101,11 +105,51 @@ PodsThatMayGo LessImportantPods(const AttemptRequest& request, const ClusterStat
       found.pods.push_back(pod);
     }
   };
-  if (request.placement != nullptr) {
+  if (request.placement != nullptr && where == Where::kOnNodesOfUse) {
     for (const NodeRow row : request.placement->rows) add_row(row);
   } else {
     for (NodeRow row = 0; row < nodes.size(); ++row) add_row(row);
   }
+  return found;
+}
+
+// Victims on whatever nodes, for members that look at pods of other nodes. PostFilter names those
+// of one node.
+struct VictimsAnywhere {
+  std::vector<PodPtr> pods;
+  PodPtr preemptor;
+  Symbol plugin;
+};
+
+// Of `going`, which are all that might go: those that a plugin evicts for any of the members.
+// Absent if no plugin says that it does.
+std::optional<VictimsAnywhere> FindVictimsAnywhere(const AttemptRequest& request,
+                                                   const ClusterState& cluster,
+                                                   absl::Span<const PodPtr> going) {
+  const PostFilterBounds bounds(*request.framework);
+  VictimsAnywhere found;
+  for (const PodPtr& pod : request.pods) {
+    const std::optional<Symbol> plugin = bounds.EvictsAnyLowerPriority(*pod);
+    if (!plugin.has_value()) continue;
+    found.preemptor = pod;
+    found.plugin = *plugin;
+    break;
+  }
+  if (found.preemptor == nullptr) return std::nullopt;
+  const PodPtr& least_important = *absl::c_min_element(
+      request.pods, [](const auto& a, const auto& b) { return a->priority() < b->priority(); });
+  const int32_t priority = least_important->priority();
+  const auto runs_and_stays = [&](const GroupMember& member) {
+    return !member.node_name.empty() && member.pod->priority() >= priority;
+  };
+  for (const PodPtr& pod : going) {
+    if (pod->priority() >= priority) continue;
+    const GroupMembers* const group = cluster.groups().GroupWith(*pod);
+    if (group == nullptr || absl::c_none_of(group->members(), runs_and_stays)) {
+      found.pods.push_back(pod);
+    }
+  }
+  if (found.pods.empty()) return std::nullopt;
   return found;
 }
 
@@ -146,8 +190,18 @@ GroupPreemption::EvictionSearch GroupPreemption::PlanBySearch(
       request.pods, [](const PodPtr& pod) { return !pod->spec().resource_claims().empty(); });
   auto most = static_cast<size_t>(request.group_search_steps);
   if (have_claims) most = std::min(most, kMostPodsBesideClaims);
-  PodsThatMayGo going = HasVictimRules(request) ? PodsByVictimRules(request, cluster_, most)
-                                                : LessImportantPods(request, cluster_, most);
+  const bool looks_elsewhere =
+      !have_claims && !HasVictimRules(request) &&
+      !Draft(request, cluster_, pod_scheduler_, leaving).MembersOnlyCompete();
+  PodsThatMayGo going =
+      HasVictimRules(request)
+          ? PodsByVictimRules(request, cluster_, most)
+          : LessImportantPods(request, cluster_, most,
+                              looks_elsewhere ? Where::kAnywhere : Where::kOnNodesOfUse);
+  std::optional<VictimsAnywhere> anywhere;
+  if (looks_elsewhere && going.is_all) {
+    anywhere = FindVictimsAnywhere(request, cluster_, going.pods);
+  }
   going.is_all = going.is_all && EvictsLowerPriorityOnly(request);
   if (going.pods.empty() && going.is_all && leaving.empty() &&
       Draft(request, cluster_, pod_scheduler_, leaving).MembersOnlyCompete()) {
@@ -176,25 +230,43 @@ GroupPreemption::EvictionSearch GroupPreemption::PlanBySearch(
     }
     search.pods = static_cast<int>(going.pods.size());
     if (search.answer != GroupAnswer::kPlaced) return search;
-    Draft draft(request, cluster_, pod_scheduler_, leaving);
-    draft.KeepTogether(pod_sets);
-    const std::optional<Symbol> refused = draft.PlaceThere(places);
-    if (!refused.has_value()) Adopt(!leaving.empty(), draft, result);
-    result.cycles += draft.cycles();
-    result.post_filters += draft.post_filters();
-    bounded.group_search_steps -= draft.cycles();
-    result.eviction_steps += draft.cycles();
-    if (!refused.has_value()) {
-      search.answer = GroupAnswer::kPlan;
-      return search;
+    // A more important member finds victims also where a less important one has taken what is free.
+    absl::c_stable_sort(places, [](const auto& a, const auto& b) {
+      return a.first->priority() < b.first->priority();
+    });
+    std::vector<PodPtr> staying;  // on the node where one found no room: they may not go
+    {
+      Draft draft(request, cluster_, pod_scheduler_, leaving);
+      draft.KeepTogether(pod_sets);
+      const std::optional<Symbol> refused = draft.PlaceThere(places);
+      if (!refused.has_value()) Adopt(!leaving.empty(), draft, result);
+      result.cycles += draft.cycles();
+      result.post_filters += draft.post_filters();
+      bounded.group_search_steps -= draft.cycles();
+      result.eviction_steps += draft.cycles();
+      if (!refused.has_value()) {
+        search.answer = GroupAnswer::kPlan;
+        return search;
+      }
+      const NodeInfo& node = cluster_.nodes().node(cluster_.nodes().FindRow(*refused));
+      staying.assign(node.pods().begin(), node.pods().end());
+    }
+    if (anywhere.has_value()) {
+      Draft draft(request, cluster_, pod_scheduler_, leaving);
+      draft.KeepTogether(pod_sets);
+      const bool is_plan =
+          draft.PlaceWithoutAny(anywhere->pods, anywhere->preemptor, anywhere->plugin, places);
+      if (is_plan) {
+        Adopt(!leaving.empty(), draft, result);
+        search.answer = GroupAnswer::kPlan;
+        return search;
+      }
+      anywhere.reset();
     }
     search.answer = GroupAnswer::kUndecided;
-    // Those that are still there may not go.
-    const NodeRow row = cluster_.nodes().FindRow(*refused);
     const size_t before = going.pods.size();
-    std::erase_if(going.pods, [&](const PodPtr& pod) {
-      return absl::c_linear_search(cluster_.nodes().node(row).pods(), pod);
-    });
+    std::erase_if(going.pods,
+                  [&](const PodPtr& pod) { return absl::c_linear_search(staying, pod); });
     going.is_all = false;
     if (going.pods.size() == before) return search;
   }

@@ -139,6 +139,7 @@ void GroupScheduler::PlaceOrPlan(const AttemptRequest& request, AttemptResult& r
     return;
   }
   if (!as_a_whole) return;
+  if (!shortage.has_value()) shortage = FindShortageTogether(request, cluster_.nodes());
   if (shortage.has_value()) {
     result.answer = GroupAnswer::kInfeasible;
     result.finding = shortage->finding;

@@ -172,6 +172,36 @@ std::optional<GroupShortage> FindShortage(const AttemptRequest& request, const N
   return CompareSums(kinds, request.minimum, nodes);
 }
 
+std::optional<PackingBound> PackingOf(const AttemptRequest& request, const NodeTable& nodes) {
+  std::vector<PodsOfKind> kinds;
+  auto others = static_cast<int64_t>(request.pods.size());
+  for (const RequestKind& kind : FindAlike(request)) {
+    std::optional<PodNeed> need = FindNeed(*request.framework, nodes, **kind.pod);
+    if (!need.has_value()) continue;
+    kinds.push_back({std::move(need->needed), kind.members});
+    others -= kind.members;
+  }
+  if (kinds.size() < 2) return std::nullopt;
+  return PackingBound(std::move(kinds), others);
+}
+
+std::optional<GroupShortage> FindShortageTogether(const AttemptRequest& request,
+                                                  const NodeTable& nodes) {
+  const std::optional<PackingBound> bound = PackingOf(request, nodes);
+  if (!bound.has_value()) return std::nullopt;
+  const PackingBound::Verdict verdict = bound->Check(
+      nodes, request.placement == nullptr ? nullptr : &request.placement->rows, request.minimum);
+  if (!verdict.is_proof) return std::nullopt;
+  return GroupShortage{
+      .pod = request.pods.front(),
+      .finding = absl::StrCat(
+          "No place exists: there is room for members of each kind, but for at most ", verdict.most,
+          " of the ", request.minimum,
+          request.minimum < static_cast<int>(request.pods.size()) ? " members that are needed"
+                                                                  : " members",
+          " together.")};
+}
+
 namespace {
 
 // Where members are nominated to.

@@ -14,18 +14,20 @@
 #include "engine/attempt.h"
 #include "engine/cluster_state.h"
 #include "framework/nominated_rows.h"
+#include "search/packing.h"
 
 namespace berth {
 
 struct GroupShortage {
   std::shared_ptr<const PodInfo> pod;  // one of those for which there is too little
-  Symbol plugin;                       // the filter that rejects for want of it
-  NeededResources needed;              // by each of them
-  int64_t members = 0;                 // so many of them it takes at least
-  int64_t room = 0;                    // of them, at most
-  bool of_one_kind = false;            // all pending members need the same
-  bool even_if_empty = false;          // no eviction would help
-  std::string finding;                 // the proof in words
+  // If `members`:
+  Symbol plugin;               // the filter that rejects for want of it
+  NeededResources needed;      // by each of them
+  int64_t members = 0;         // so many of them it takes at least
+  int64_t room = 0;            // of them, at most
+  bool of_one_kind = false;    // all pending members need the same
+  bool even_if_empty = false;  // no eviction would help
+  std::string finding;         // the proof in words
 };
 
 // What a ResourceFilter says that each pod like `pod` takes; absent if none says.
@@ -39,6 +41,14 @@ std::optional<PodNeed> FindNeed(const Framework& framework, const NodeTable& nod
 // Absent if sums prove nothing. Costs a look at some columns; a group that finds room at once costs
 // little.
 std::optional<GroupShortage> FindShortage(const AttemptRequest& request, const NodeTable& nodes);
+
+// The request's members by what they need. Absent if there are not several kinds of them, or too
+// many.
+std::optional<PackingBound> PackingOf(const AttemptRequest& request, const NodeTable& nodes);
+// A proof that there is room for members of each kind, but not for enough together. Absent if there
+// is none. Costs more than FindShortage(): for a group that did not find room.
+std::optional<GroupShortage> FindShortageTogether(const AttemptRequest& request,
+                                                  const NodeTable& nodes);
 
 // How many pods of at least `priority` that need so much have room where the request allows, at
 // most, beside what is held for pods nominated by others. Counts no further than `enough`.

@@ -152,6 +152,13 @@ double PlacementTrial::RoomOf(const RequestKind& kind, const NodePlacement& plac
   return room;
 }
 
+PackingBound::Verdict PlacementTrial::CheckPacking(const NodePlacement& placement, int want,
+                                                   int32_t gone_below) {
+  if (!packing_.has_value()) packing_ = PackingOf(request_, cluster_.nodes());
+  if (!packing_->has_value()) return {false, want};
+  return (*packing_)->Check(cluster_.nodes(), &placement.rows, want, gone_below);
+}
+
 // What is known of the placement of that position.
 PlacementTrial::Candidate PlacementTrial::Judge(const std::shared_ptr<const PlacementTier>& tier,
                                                 size_t position) const {
@@ -209,13 +216,23 @@ bool PlacementTrial::PlaceIn(const std::shared_ptr<const PlacementTier>& tier, i
   const bool scores = !request_.framework->plugins().placement_score.empty();
   int64_t highest = -1;
   const Candidate* best = nullptr;
+  bool any_failed = false;
   for (const Candidate& candidate : candidates) {
+    // Mostly the first one has room, and there is nothing to prove.
+    if (any_failed) {
+      const PackingBound::Verdict verdict = CheckPacking(*candidate.placement, want);
+      if (verdict.is_proof) {
+        placed_in_[candidate.placement] = static_cast<int>(verdict.most);
+        continue;
+      }
+    }
     AttemptResult other;
     Try(candidate, other);
     const int placed = static_cast<int>(other.placed.size());
     most_seen_[candidate.placement] = std::max(placed, other.most_placed);
     placed_in_[candidate.placement] = placed > 0 ? placed : other.most_placed;
     if (placed < want) {
+      any_failed = true;
       undecided_ |= other.answer == GroupAnswer::kUndecided ||
                     (scoped_.group_search_steps == 0 && request_.group_search_steps > 0);
       all_tried_ &= other.answer == GroupAnswer::kInfeasible;

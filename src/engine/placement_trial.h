@@ -71,6 +71,10 @@ class PlacementTrial : private PlacementWatch {
   void FindKinds();
   Candidate Judge(const std::shared_ptr<const PlacementTier>& tier, size_t position) const;
   double RoomOf(const RequestKind& kind, const NodePlacement& placement) const;
+  // Whether sums prove that members of unlike kinds do not have room there together, so many of
+  // them; if pods of a lower priority than `gone_below` were gone.
+  PackingBound::Verdict CheckPacking(const NodePlacement& placement, int want,
+                                     int32_t gone_below = PackingBound::kNobody);
   std::vector<Candidate> Candidates(const std::shared_ptr<const PlacementTier>& tier,
                                     int want) const;
   // As far as is known by now.
@@ -101,12 +105,12 @@ class PlacementTrial : private PlacementWatch {
   void PlaceRest(const Candidate& candidate, AttemptResult& other);
   std::vector<PodFailure> TakeFailuresOfPartsThatWait(AttemptResult& other) const;
   void Fail();
-  bool WouldHaveRoom(const NodePlacement& placement, int32_t below) const;
+  bool WouldHaveRoom(const NodePlacement& placement, int32_t below);
   struct ToTry {
     std::vector<Candidate> candidates;
     int left_out = 0;  // where evictions might make room, too
   };
-  ToTry ToEvictIn(const std::vector<Candidate>& candidates) const;
+  ToTry ToEvictIn(const std::vector<Candidate>& candidates);
   void TryToEvictIn(const Candidate& candidate, AttemptResult& other);
   std::string Finding(const Candidate& best) const;
   AttemptResult FailureOf(const std::string& text) const;
@@ -130,6 +134,7 @@ class PlacementTrial : private PlacementWatch {
   PlacementTiers tiers_;
   std::vector<NodeRow> nominated_;
   std::vector<RequestKind> kinds_;
+  std::optional<std::optional<PackingBound>> packing_;  // once it is asked for
   // How many members found a place where it was tried; and the same of all that was tried before.
   absl::flat_hash_map<const NodePlacement*, int> placed_in_, most_seen_;
   bool all_tried_ = true;  // where sums do not prove that there is none, no place exists

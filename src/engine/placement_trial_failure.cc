@@ -19,6 +19,8 @@ namespace {
 
 // The cheapest of so many plans is good enough.
 constexpr int kMostPlans = 4;
+// So many are tried, whatever it takes.
+constexpr int kFewestToEvictIn = 8;
 // So many placements where only rules of plugins might make room.
 constexpr size_t kMostOthersToEvictIn = 8;
 
@@ -26,19 +28,19 @@ constexpr size_t kMostOthersToEvictIn = 8;
 
 // Whether there would be room without pods of a lower priority than `below`. Rules of quotas may
 // allow other victims.
-bool PlacementTrial::WouldHaveRoom(const NodePlacement& placement, int32_t below) const {
+bool PlacementTrial::WouldHaveRoom(const NodePlacement& placement, int32_t below) {
   int64_t room = 0;
   for (const RequestKind& kind : kinds_) {
     room += kind.need.has_value() ? RoomWithoutPodsBelow(kind.need->needed, cluster_.nodes(),
                                                          placement.rows, below, kind.members)
                                   : kind.members;
   }
-  return room >= request_.minimum;
+  return room >= request_.minimum && !CheckPacking(placement, request_.minimum, below).is_proof;
 }
 
 // Where evictions may make room, the most promising first: where they do for the least important
 // member, for the most important one, or by rules of plugins.
-PlacementTrial::ToTry PlacementTrial::ToEvictIn(const std::vector<Candidate>& candidates) const {
+PlacementTrial::ToTry PlacementTrial::ToEvictIn(const std::vector<Candidate>& candidates) {
   // Where room is held for it already, no other pod has to go.
   if (candidates.front().nominated || !request_.plans_evictions) return {{candidates.front()}};
   const auto [lowest, highest] = absl::c_minmax_element(
@@ -125,11 +127,17 @@ void PlacementTrial::Fail() {
   // Of the placement where evictions make room for the most, of those where not all are in vain.
   std::string evictions_finding;
   std::pair<bool, int> of_finding(false, -1);
-  const ToTry to_try = ToEvictIn(candidates);
+  int64_t cycles = 0;  // of orders and searches
+  ToTry to_try = ToEvictIn(candidates);
   for (const Candidate& candidate : to_try.candidates) {
+    if (tried >= kFewestToEvictIn && cycles > request_.group_search_steps) {
+      to_try.left_out += static_cast<int>(to_try.candidates.size()) - tried;
+      break;
+    }
     if (++tried > kMostPlans) scoped_.most_moves = 0;  // each is a search of its own
     AttemptResult other;
     TryToEvictIn(candidate, other);
+    cycles += other.cycles;
     scoped_.group_search_steps =  // one budget for all
         std::max<int64_t>(0,
                           scoped_.group_search_steps - other.possibilities - other.eviction_steps);
@@ -154,7 +162,7 @@ void PlacementTrial::Fail() {
     }
     if (plans == kMostPlans) break;
   }
-  if (to_try.left_out > 0 && !of_finding.first) {  // nothing is proven of those
+  if (to_try.left_out > 0) {  // nothing is proven of those
     evictions_finding =
         absl::StrCat("Evictions were tried in ", tried, " of ", tried + to_try.left_out,
                      " domains and make no room for it: undecided.");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -120,6 +121,7 @@ FreeCapacity VerdictDiagnosis::MeasureFree(const FreeCapacityQuestion& question)
   if (AnyFeasible(verdicts_)) {
     FreeCapacityQuestion of_feasible = question;
     of_feasible.rejector = NodeVerdicts::kNoRejector;
+    of_feasible.needed = std::numeric_limits<int64_t>::max();
     free.all_free =
         SaturatingAdd(free.all_free, MeasureFreeCapacity(of_feasible, nodes_, verdicts_).all_free);
   }

@@ -31,10 +31,11 @@ BERTH_VECTOR_CLONES FreeCapacity LookAtAll(FreeColumn column, const uint8_t* rej
   // The sum in two halves, neither of which can overflow: amounts are what users write.
   int64_t high = 0, low = 0, most_free = 0;
   for (NodeRow row = 0; row < rows; ++row) {
-    const int64_t free = OnlyIf(rejectors[row] == rejector, column.free(row));
+    const int64_t of_node = column.free(row);
+    const int64_t free = OnlyIf(rejectors[row] == rejector, OnlyIf(of_node < needed, of_node));
     high += free >> 32;
     low += free & 0xffffffff;
-    most_free = std::max(most_free, OnlyIf(free < needed, free));
+    most_free = std::max(most_free, free);
   }
   return {.all_free = ClampToInt64(__int128{high} * (int64_t{1} << 32) + low),
           .most_free = most_free};

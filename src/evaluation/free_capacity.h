@@ -34,8 +34,11 @@ struct FreeCapacityQuestion {
   int64_t needed = 0;
 };
 struct FreeCapacity {
-  int64_t all_free = 0;   // on all of these nodes; stops at the ends of int64
-  int64_t most_free = 0;  // on one of these that have less than is needed; 0 if there is none
+  // On those of these nodes that have less than is needed: the others are rejected for something
+  // else. On all together, which stops at the ends of int64; and the most on one, 0 if there is
+  // none.
+  int64_t all_free = 0;
+  int64_t most_free = 0;
 };
 // By a look at all rows.
 FreeCapacity MeasureFreeCapacity(const FreeCapacityQuestion& question, const NodeTable& nodes,

@@ -66,7 +66,7 @@ std::vector<VictimUnit> GroupVictims::UnitsOf(
   ForEachEndingGroup(victims, [&](const GroupMembers& group) { ending.push_back(&group); });
   std::vector<VictimUnit> units;
   for (const std::shared_ptr<const PodInfo>& victim : victims) {
-    const GroupMembers* const group = any_groups() ? groups_->GroupWith(*victim) : nullptr;
+    const GroupMembers* const group = GroupWith(*victim);
     if (group == nullptr || !absl::c_linear_search(ending, group)) {
       units.push_back({{victim}, {node}, ""});
       continue;
@@ -90,7 +90,7 @@ void GroupVictims::AddStaying(absl::Span<const std::shared_ptr<const PodInfo>> o
   const GroupMembers* of_name = nullptr;
   std::vector<const PodInfo*> members;
   for (const std::shared_ptr<const PodInfo>& pod : on_node) {
-    const GroupMembers* const group = any_groups() ? groups_->GroupWith(*pod) : nullptr;
+    const GroupMembers* const group = GroupWith(*pod);
     if (group == nullptr || group->name() != name || pod->deletion_time().has_value()) continue;
     of_name = group;
     members.push_back(pod.get());

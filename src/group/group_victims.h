@@ -27,6 +27,10 @@ class GroupVictims {
       : groups_(dynamic_cast<const RunningGroups*>(&groups)) {}
 
   bool any_groups() const { return groups_ != nullptr && !groups_->empty(); }
+  // Null for a pod on its own.
+  const GroupMembers* GroupWith(const PodInfo& pod) const {
+    return any_groups() ? groups_->GroupWith(pod) : nullptr;
+  }
   // Whether the pod alone can go only with its group, which has other members.
   bool EvictionEndsGroup(const PodInfo& pod) const;
   // Whether a group would end if all of these go: one with other members than a single one.

@@ -36,6 +36,8 @@ struct PreemptionQuery {
   const BudgetTracker& budgets;
   // Which groups end without some of their pods; null: there are none.
   const GroupVictims* groups = nullptr;
+  // The pod's group, which is placed with it: none of its members goes. Null: there is none.
+  const GroupMembers* own_group = nullptr;
   // Null: no pod is spared for its group.
   const GroupVictims* spare_groups = nullptr;
   // For DryRun::elsewhere(); null in a search on one node after another.

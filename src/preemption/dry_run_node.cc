@@ -95,13 +95,17 @@ DryRunResult DryRunOnce(Handle& handle, const PreemptionQuery& query, NodeRow ro
   return result;
 }
 
-// Of the groups `kept` only the members go that the group can spare.
+// Of the groups `kept` only the members go that the group can spare; of the pod's own none.
 DryRunResult DryRunKeeping(Handle& handle, const PreemptionQuery& query, NodeRow row,
                            const GroupNames& kept) {
   PodTest stays, spared;
   if (query.spare_groups != nullptr) {
     spared = [&query](const PodInfo& pod) { return query.spare_groups->EvictionEndsGroup(pod); };
   }
+  const auto is_sibling = [&query](const PodInfo& pod) {
+    return query.own_group != nullptr && query.groups->GroupWith(pod) == query.own_group;
+  };
+  if (query.own_group != nullptr) stays = is_sibling;
   if (!kept.empty()) {
     const NodeInfo& node = handle.nodes().node(row);
     std::vector<VictimUnit> elsewhere;
@@ -109,8 +113,9 @@ DryRunResult DryRunKeeping(Handle& handle, const PreemptionQuery& query, NodeRow
     const GroupVictims::Pods pods = PodsThatMayGo(node, elsewhere);
     std::vector<const PodInfo*> staying;
     for (const std::string& group : kept) query.groups->AddStaying(pods, group, staying);
-    stays = [staying = std::move(staying)](const PodInfo& pod) {
-      return absl::c_any_of(staying, [&](const PodInfo* one) { return one->uid() == pod.uid(); });
+    stays = [staying = std::move(staying), is_sibling](const PodInfo& pod) {
+      return is_sibling(pod) ||
+             absl::c_any_of(staying, [&](const PodInfo* one) { return one->uid() == pod.uid(); });
     };
   }
   return DryRunOnce(handle, query, row, std::move(stays), std::move(spared));

@@ -10,6 +10,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "berth/preemption/victim_rules.h"
 #include "disruption/budget_tracker.h"
 #include "group/group_victims.h"
 #include "preemption/candidate_search.h"
@@ -152,7 +153,8 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
       .range = potential_nodes == 0 ? PreemptionRules::SearchRange() : rules.Range(potential_nodes),
       .scores = rules.OrderedScores(),
       .budgets = *parts_->budgets,
-      .groups = groups.any_groups() ? &groups : nullptr};
+      .groups = groups.any_groups() ? &groups : nullptr,
+      .own_group = state.Find(kPlacedTogether) != nullptr ? groups.GroupWith(pod) : nullptr};
   // The pruned search finds the best candidate only, and uses what plugins declared.
   const bool needs_full_search =
       state.full_evaluation() || !query.scores.empty() || AnyExtenderInterested(handle_, pod);

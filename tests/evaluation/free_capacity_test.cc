@@ -31,8 +31,10 @@ TEST(FreeCapacity, OfVeryMuchIsVeryMuch) {
     verdicts.Set(row, Code::kUnschedulable);
     verdicts.EndPlugin(0);
   }
-  const FreeCapacity free = MeasureFreeCapacity({"memory", 0, 1}, table, verdicts);
-  EXPECT_EQ(free.all_free, std::numeric_limits<int64_t>::max());
+  constexpr int64_t kMore = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(MeasureFreeCapacity({"memory", 0, kMore}, table, verdicts).all_free, kMore);
+  EXPECT_EQ(MeasureFreeCapacity({"memory", 0, 1}, table, verdicts).all_free, 0)
+      << "no node is short of it";
 }
 
 }  // namespace
