@@ -3,6 +3,7 @@
 #include "plugins/capacity_scheduling/victim_plan.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "berth/framework/placement.h"
+#include "berth/preemption/held_elsewhere.h"
 #include "plugins/capacity_scheduling/deficit.h"
 #include "plugins/capacity_scheduling/evicted_units.h"
 #include "plugins/capacity_scheduling/spent_budgets.h"
@@ -407,6 +409,7 @@ class Planner {
       bool more = false;
       for (const int unit : units_.OnRow(site.row)) more |= evict(unit);
       if (more) fits = Filter(original, gone);
+      if (!fits.ok()) fits = GatherHolders(original, gone, std::move(fits), evict);
       if (!fits.ok()) return fits;
       room = query_.trial.HasRoom();
     }
@@ -428,6 +431,66 @@ class Planner {
     }
     without_room_[query_.book.KindOf(site.row)] += room.ok() ? 0 : 1;
     return room;
+  }
+
+  // Where the pod still does not fit: pods of other nodes that hold something together, as a claim
+  // that it names itself, go until it does, in the order of units. Those of a holding of which one
+  // may not go stay.
+  template <class Evict>
+  Status GatherHolders(const NodeInfo& node, EvictedUnits& gone, Status fits, const Evict& evict) {
+    FindHoldings();
+    for (const Holders& holders : holders_) {
+      const SharedHolding& holding = holders.holding;
+      if (!holding.CanBeUsedOn(node.name()) || !holding.HasUserElsewhere(node.name())) continue;
+      if (--holders_left_ < 0) return fits;
+      std::vector<int> went;
+      const bool all_go = absl::c_all_of(holders.units, [&](int unit) {
+        if (gone.contains(unit)) return true;
+        const std::vector<int> before(gone.all().begin(), gone.all().end());
+        if (!evict(unit)) return false;
+        absl::c_copy_if(gone.all(), std::back_inserter(went),
+                        [&](int now) { return !absl::c_linear_search(before, now); });
+        return true;
+      });
+      if (all_go) {
+        fits = Filter(node, gone);
+        if (fits.ok()) return fits;
+      } else {
+        for (const int unit : went) gone.Spare(unit);
+      }
+    }
+    return fits;
+  }
+
+  // Those whose users may go, as far as they are in units.
+  void FindHoldings() {
+    if (std::exchange(knows_holders_, true)) return;
+    for (SharedHolding& holding : query_.handle.Shared<SharedHoldings>()->For(
+             query_.handle.profile_name(), query_.state, query_.pod)) {
+      Holders holders{.holding = std::move(holding)};
+      const VictimUnit& users = holders.holding.users;
+      for (size_t i = 0; i < users.pods.size(); ++i) {
+        holders.units.push_back(UnitOf(*users.pods[i], users.nodes[i]));
+      }
+      if (absl::c_linear_search(holders.units, -1)) continue;
+      absl::c_sort(holders.units, EvictedUnits::ByOrder{&units_});
+      holders_.push_back(std::move(holders));
+    }
+    absl::c_stable_sort(holders_, [this](const Holders& a, const Holders& b) {
+      return units_.Before(a.units.back(), b.units.back());
+    });
+  }
+
+  // The unit in which the pod would go; -1: in none.
+  int UnitOf(const PodInfo& pod, Symbol node) {
+    const NodeRow row = nodes_.FindRow(node);
+    if (row < 0) return -1;
+    for (const int unit : units_.OnRow(row)) {
+      const bool is_in_it = absl::c_any_of(
+          units_.unit(unit).pods, [&](const auto& one) { return one->uid() == pod.uid(); });
+      if (is_in_it) return unit;
+    }
+    return -1;
   }
 
   // --- In any order ---
@@ -690,6 +753,13 @@ class Planner {
   SpentBudgets spent_;             // by the units that are gone
   TakenPlaces taken_{query_.handle, query_.trial};
   bool passed_over_ = false;
+  struct Holders {
+    SharedHolding holding;
+    std::vector<int> units;  // in order
+  };
+  std::vector<Holders> holders_;
+  bool knows_holders_ = false;
+  int holders_left_ = 256;  // so many are tried, on all nodes
 };
 
 }  // namespace
