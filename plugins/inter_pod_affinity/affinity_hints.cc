@@ -63,6 +63,22 @@ absl::StatusOr<QueueingHint> AfterNodeChange(const PodInfo& pod, const ObjectCha
 
 }  // namespace
 
+// A pod that comes helps only where all required affinity terms match it: one of them will do.
+bool InterPodAffinity::IndexPod(const PodInfo& pod, std::vector<uint64_t>& values) const {
+  if (!pod.pod_affinity_status().ok()) return false;
+  if (pod.required_affinity_terms().empty()) return true;
+  return absl::c_any_of(pod.required_affinity_terms(), [&](const AffinityTerm& term) {
+    return AppendSelectorValues(term.selector, values);
+  });
+}
+
+bool InterPodAffinity::IndexChange(const ObjectChange& change,
+                                   std::vector<uint64_t>& values) const {
+  if (change.new_pod == nullptr || change.old_pod != nullptr) return false;
+  AppendLabelValues(change.new_pod->labels(), values);
+  return true;
+}
+
 std::vector<ClusterEventWithHint> InterPodAffinity::EventsToRegister() const {
   return {{{EventResource::Pod(), action::kAdd | action::kUpdatePodLabel | action::kDelete},
            &AfterPodChange},

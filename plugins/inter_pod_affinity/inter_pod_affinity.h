@@ -17,6 +17,7 @@
 #include "berth/framework/score.h"
 #include "berth/incremental/domain_rules.h"
 #include "berth/incremental/domain_scorer.h"
+#include "berth/incremental/indexed_hints.h"
 #include "berth/incremental/sign.h"
 #include "plugins/inter_pod_affinity/affinity_terms.h"
 #include "plugins/inter_pod_affinity/inter_pod_affinity_args.h"
@@ -34,6 +35,7 @@ class InterPodAffinity final : public Plugin,
                                public ScoreExtensions,
                                public DomainScorer,
                                public EnqueueExtensions,
+                               public IndexedHints,
                                public SignPlugin,
                                public ExplainsWaitingAs<WaitingReason::kAffinity> {
  public:
@@ -70,6 +72,9 @@ class InterPodAffinity final : public Plugin,
   // now be met; a node that is new or in another domain of theirs.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
   bool HintsReadSpecOnly() const override { return true; }
+  // By the labels that a pod must have to help by coming.
+  bool IndexPod(const PodInfo& pod, std::vector<uint64_t>& values) const override;
+  bool IndexChange(const ObjectChange& change, std::vector<uint64_t>& values) const override;
 
   // Signs pods without terms, by what the terms of other pods see of them.
   Status SignPod(const PodInfo& pod, PodSignature& signature) const override;

@@ -18,6 +18,7 @@
 #include "berth/framework/score.h"
 #include "berth/incremental/domain_rules.h"
 #include "berth/incremental/domain_scorer.h"
+#include "berth/incremental/indexed_hints.h"
 #include "berth/incremental/sign.h"
 #include "plugins/pod_topology_spread/counted_pods.h"
 #include "plugins/pod_topology_spread/default_selector.h"
@@ -41,6 +42,7 @@ class PodTopologySpread final : public Plugin,
                                 public ScoreExtensions,
                                 public DomainScorer,
                                 public EnqueueExtensions,
+                                public IndexedHints,
                                 public SignPlugin,
                                 public ExplainsWaitingAs<WaitingReason::kTopology> {
  public:
@@ -77,6 +79,9 @@ class PodTopologySpread final : public Plugin,
   // topology keys that come, go or change labels or taints; a toleration of the pod's own.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
   bool HintsReadSpecOnly() const override { return defaults_.constraints.empty(); }
+  // By the labels that the hard constraints count.
+  bool IndexPod(const PodInfo& pod, std::vector<uint64_t>& values) const override;
+  bool IndexChange(const ObjectChange& change, std::vector<uint64_t>& values) const override;
 
   // Signs pods that no constraint applies to; every other verdict depends on where pods run. With
   // default constraints verdicts depend on objects (Services and such), and are not kept by node.

@@ -39,6 +39,22 @@ std::vector<ClusterEventWithHint> PodTopologySpread::EventsToRegister() const {
            }}};
 }
 
+bool PodTopologySpread::IndexPod(const PodInfo& pod, std::vector<uint64_t>& values) const {
+  const absl::StatusOr<SpreadConstraints> constraints =
+      ConstraintsOf(pod, UnsatisfiableAction::kDoNotSchedule);
+  if (!constraints.ok()) return false;
+  return absl::c_all_of(*constraints, [&](const TopologySpreadConstraint& constraint) {
+    return AppendSelectorValues(constraint.selector, values);
+  });
+}
+
+bool PodTopologySpread::IndexChange(const ObjectChange& change,
+                                    std::vector<uint64_t>& values) const {
+  if (change.new_pod == nullptr || change.old_pod != nullptr) return false;
+  AppendLabelValues(change.new_pod->labels(), values);
+  return true;
+}
+
 absl::StatusOr<QueueingHint> PodTopologySpread::AfterPodChange(const PodInfo& pod,
                                                                const ObjectChange& change) const {
   const PodInfo* const before = change.old_pod.get();

@@ -34,6 +34,23 @@ class PlacementWatch {
   virtual bool Continues(int placed, int remaining) const = 0;
 };
 
+// Lets in what happened while a long attempt on a group goes on: between two of its members, as
+// between two pods that are tried on their own.
+class EventIntake {
+ public:
+  // Due each time that so much was done, in steps of WorkBudget.
+  explicit EventIntake(int64_t steps) : steps_(steps) {}
+  virtual ~EventIntake() = default;
+
+  int64_t steps() const { return steps_; }
+  // Takes in events that wait. Returns false if a pod of the attempt is another now, or gone: then
+  // nothing is decided, and the attempt ends as one that yielded.
+  virtual bool TakeIn(const Binder::Members& placed) = 0;
+
+ private:
+  const int64_t steps_;
+};
+
 // What to try.
 struct AttemptRequest {
   const Framework* framework = nullptr;

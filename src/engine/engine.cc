@@ -20,6 +20,8 @@ namespace {
 
 // How long a cluster may take to deliver what there is before that is reported.
 constexpr absl::Duration kLongestSync = absl::Seconds(30);
+// An attempt on a group that events made void so often is made without taking in any.
+constexpr int kMostGivenUp = 3;
 
 SchedulingQueue MakeQueue(const ProfileSetup& setup, FreeResourcesView& room) {
   const std::vector<const Framework*>& frameworks = setup.profiles->all();
@@ -342,6 +344,63 @@ const QueueEntry* Engine::NextEntry() {
   return queue_.Pop();
 }
 
+// Of an attempt on a group.
+class Engine::AttemptIntake final : public EventIntake {
+ public:
+  // All outlive this.
+  AttemptIntake(Engine& engine, const QueueEntry& entry, const AttemptRequest& request)
+      : EventIntake(engine.options_.work_budget_steps),
+        engine_(engine),
+        entry_(entry),
+        request_(request) {
+    for (const PendingPod& member : entry.members) members_.push_back(member.pod.get());
+  }
+
+  bool TakeIn(const Binder::Members& placed) override {
+    engine_.metrics_.Yielded();
+    if (engine_.observe_ != nullptr) {
+      AttemptResult undecided;
+      undecided.yielded = true;
+      engine_.Observe(request_, undecided, entry_.requeued_by, std::chrono::steady_clock::now());
+    }
+    engine_.consecutive_events_ = 0;
+    engine_.queue_steps_ = engine_.queue_.steps();
+    return !engine_.TakeInbox(kMaxConsecutiveEvents) || IsUpToDate(placed);
+  }
+
+ private:
+  // The queue hears of changes of pods that are not placed, and of all that go.
+  bool IsUpToDate(const Binder::Members& placed) const {
+    return absl::c_equal(entry_.members, members_,
+                         [](const PendingPod& member, const PodInfo* before) {
+                           return member.pod.get() == before;
+                         }) &&
+           absl::c_all_of(placed, [&](const Binder::Member& member) {
+             const std::shared_ptr<const PodInfo>& pod = member.placement.pod;
+             return engine_.cluster_.FindPod(*pod->identity()) == pod;
+           });
+  }
+
+  Engine& engine_;
+  const QueueEntry& entry_;
+  const AttemptRequest& request_;
+  std::vector<const PodInfo*> members_;  // of the entry; `request_` keeps them
+};
+
+// The attempt was given up. Events changed pods while they counted as placed, so that the queue did
+// not hear of it.
+void Engine::UpdateMembers(const AttemptRequest& request) {
+  for (const auto& pod : request.pods) {
+    const std::shared_ptr<const PodInfo> latest = cluster_.FindPod(*pod->identity());
+    if (latest == nullptr || latest == pod || !latest->node_name().empty()) continue;
+    if (latest->deletion_time().has_value()) {
+      queue_.Delete(*latest->identity());
+    } else {
+      queue_.Update(latest, cluster_.GroupOf(*latest));
+    }
+  }
+}
+
 void Engine::TryEntry(const QueueEntry& entry) {
   PrefetchAhead(entry);
   const AttemptRequest request = MakeRequest(entry);
@@ -350,7 +409,12 @@ void Engine::TryEntry(const QueueEntry& entry) {
   const auto now = [timed] { return timed ? std::chrono::steady_clock::now() : SteadyTime(); };
   const SteadyTime begun = now();
   if (!request.group.empty()) preemption_executor_.GroupTried(request.group);
-  AttemptResult result = reservations_.Run(request);
+  std::optional<AttemptIntake> intake;
+  if (entry.is_group && options_.incremental && options_.work_budget_steps > 0 &&
+      unfinished_.given_up < kMostGivenUp) {
+    intake.emplace(*this, entry, request);
+  }
+  AttemptResult result = reservations_.Run(request, intake.has_value() ? &*intake : nullptr);
   const SteadyTime ended = now();
   unfinished_.cycles += result.cycles;
   if (timed) unfinished_.spent += absl::FromChrono(ended - begun);
@@ -358,6 +422,10 @@ void Engine::TryEntry(const QueueEntry& entry) {
   if (result.yielded) {
     unfinished_.entry = &entry;
     metrics_.Yielded();
+    if (entry.is_group) {
+      ++unfinished_.given_up;
+      UpdateMembers(request);
+    }
     return;
   }
   ++attempts_;

@@ -117,6 +117,8 @@ class Engine final : public Scheduler {
   const QueueEntry* NextEntry();
   AttemptRequest MakeRequest(const QueueEntry& entry) const;
   void TryEntry(const QueueEntry& entry);
+  class AttemptIntake;
+  void UpdateMembers(const AttemptRequest& request);
   void Observe(const AttemptRequest& request, const AttemptResult& result, Symbol requeued_by,
                SteadyTime ended) const;
 
@@ -153,6 +155,7 @@ class Engine final : public Scheduler {
     const QueueEntry* entry = nullptr;  // in flight, or null
     absl::Duration spent;
     int cycles = 0;
+    int given_up = 0;  // so often, since events changed its pods
   };
   Unfinished unfinished_;
   bool watching_ = false;

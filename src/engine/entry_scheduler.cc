@@ -8,13 +8,13 @@
 
 namespace berth {
 
-AttemptResult EntryScheduler::Run(const AttemptRequest& request) {
-  AttemptResult result = Place(request);
+AttemptResult EntryScheduler::Run(const AttemptRequest& request, EventIntake* intake) {
+  AttemptResult result = Place(request, intake);
   Permit(request, result);
   return result;
 }
 
-AttemptResult EntryScheduler::Place(const AttemptRequest& request) {
+AttemptResult EntryScheduler::Place(const AttemptRequest& request, EventIntake* intake) {
   AttemptResult result;  // the only one that is returned: so it is not moved
   if (static_cast<int>(request.pods.size()) < request.minimum) {
     result = TooFewMembers(request);
@@ -28,7 +28,7 @@ AttemptResult EntryScheduler::Place(const AttemptRequest& request) {
     result.minimum_reached = placed || (request.minimum == 0 && !result.yielded);
     if (!result.yielded) group_scheduler_.PlanMoves(request, result);
   } else {
-    group_scheduler_.Place(request, result);
+    group_scheduler_.Place(request, result, intake);
   }
   BERTH_CHECK(result.minimum_reached || result.yielded || !result.failed.empty());
   return result;

@@ -23,10 +23,10 @@ class EntryScheduler {
         group_scheduler_(cluster, pod_scheduler_),
         group_placements_(cluster, pod_scheduler_, group_scheduler_) {}
 
-  // Place(), then Permit() if the minimum was reached.
-  AttemptResult Run(const AttemptRequest& request);
+  // Place(), then Permit() if the minimum was reached. `intake`: as for GroupScheduler::Place().
+  AttemptResult Run(const AttemptRequest& request, EventIntake* intake = nullptr);
   // Without asking Permit plugins.
-  AttemptResult Place(const AttemptRequest& request);
+  AttemptResult Place(const AttemptRequest& request, EventIntake* intake = nullptr);
   // Asks the Permit plugins about every placed pod once all of them are reserved.
   void Permit(const AttemptRequest& request, AttemptResult& result);
   // As PodScheduler::PlaceOn().

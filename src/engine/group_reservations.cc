@@ -74,11 +74,11 @@ GroupReservations::GroupReservations(ClusterState& cluster, const FrameworkSet& 
   }
 }
 
-AttemptResult GroupReservations::Run(const AttemptRequest& request) {
-  if (!enabled_) return entry_scheduler_.Run(request);
+AttemptResult GroupReservations::Run(const AttemptRequest& request, EventIntake* intake) {
+  if (!enabled_) return entry_scheduler_.Run(request, intake);
   const absl::Time now = clock_.Now();
   AttemptResult result =
-      Concerns(request, now) ? RunBeside(request, now) : entry_scheduler_.Run(request);
+      Concerns(request, now) ? RunBeside(request, now) : entry_scheduler_.Run(request, intake);
   if (result.yielded || request.group.empty()) return result;
   if (!result.minimum_reached) {
     Consider(request, result, now);

@@ -40,7 +40,7 @@ class GroupReservations {
                     std::function<void(absl::string_view uid)> retry);
 
   // As EntryScheduler::Run(), with what is reserved in mind.
-  AttemptResult Run(const AttemptRequest& request);
+  AttemptResult Run(const AttemptRequest& request, EventIntake* intake = nullptr);
   // After the change was applied.
   void Changed(const ClusterChange& change);
   bool is_active() const { return reservation_.has_value(); }

@@ -58,8 +58,44 @@ struct GroupScheduler::ClassFailures {
   absl::flat_hash_map<std::string, int> index;  // in AttemptResult::failed, by EquivalenceKey()
 };
 
-void GroupScheduler::Place(const AttemptRequest& request, AttemptResult& result) {
-  PlaceOrPlan(request, result);
+// When events are to be taken in: by what the cycles of the members took, as far as that is known
+// without a clock.
+class GroupScheduler::IntakeTimer {
+ public:
+  // All outlive this. `intake` may be null: it is never due.
+  IntakeTimer(const EventIntake* intake, const PodScheduler& pod_scheduler,
+              const AttemptResult& result, int nodes)
+      : intake_(intake),
+        pod_scheduler_(pod_scheduler),
+        result_(result),
+        steps_of_all_nodes_(nodes / kNodesInAStep),
+        begun_(Done()) {}
+
+  void Restart() { begun_ = Done(); }
+  bool IsDue() const { return intake_ != nullptr && Done() - begun_ >= intake_->steps(); }
+
+ private:
+  static constexpr int64_t kStepsOfCycle = 16;
+  static constexpr int64_t kNodesInAStep = 8;
+
+  // In steps: a look at each node for each cycle that caches do not answer, and for PostFilter.
+  int64_t Done() const {
+    const int64_t recalled = pod_scheduler_.cycle().counters().recalled;
+    return kStepsOfCycle * result_.cycles +
+           steps_of_all_nodes_ * (result_.cycles - recalled + result_.post_filters);
+  }
+
+  const EventIntake* const intake_;
+  const PodScheduler& pod_scheduler_;
+  const AttemptResult& result_;
+  const int64_t steps_of_all_nodes_;
+  int64_t begun_;
+};
+
+void GroupScheduler::Place(const AttemptRequest& request, AttemptResult& result,
+                           EventIntake* intake) {
+  PlaceOrPlan(request, result, intake);
+  if (result.yielded) return;
   if (result.minimum_reached && request.quorum.has_parts() && request.plans_evictions &&
       result.placed.size() < request.pods.size()) {
     preemption_.PlanMore(request, {}, result);
@@ -74,7 +110,8 @@ void GroupScheduler::PlanMoves(const AttemptRequest& request, AttemptResult& res
   if (!result.minimum_reached && !has_plan) moves_.Plan(request, result);
 }
 
-void GroupScheduler::PlaceOrPlan(const AttemptRequest& request, AttemptResult& result) {
+void GroupScheduler::PlaceOrPlan(const AttemptRequest& request, AttemptResult& result,
+                                 EventIntake* intake) {
   // If it takes one pod only, a pod that fits is found at once.
   const bool as_a_whole = request.minimum > 1 || request.quorum.has_parts();
   // They may go where room was made for them: not as they would one by one.
@@ -93,7 +130,8 @@ void GroupScheduler::PlaceOrPlan(const AttemptRequest& request, AttemptResult& r
     result.failed.push_back(*std::move(explained));
   } else {
     result.minimum_reached =
-        PlaceAll(request, MemberOrder(request.pods.begin(), request.pods.end()), result);
+        PlaceAll(request, MemberOrder(request.pods.begin(), request.pods.end()), result, intake);
+    if (result.yielded) return;
   }
   if (result.minimum_reached) {
     result.answer = GroupAnswer::kPlaced;
@@ -106,7 +144,7 @@ void GroupScheduler::PlaceOrPlan(const AttemptRequest& request, AttemptResult& r
     result.finding = shortage->finding;
   } else {
     const std::vector<MemberClass> classes = ClassifyMembers(request, cluster_);
-    if (PlaceInOtherOrders(request, classes, result)) return;
+    if (PlaceInOtherOrders(request, classes, result, intake)) return;
     if (PlaceBySearch(request, classes, result)) return;
   }
   if (!request.plans_evictions) return;
@@ -118,22 +156,28 @@ void GroupScheduler::PlaceOrPlan(const AttemptRequest& request, AttemptResult& r
 }
 
 // The hardest first. What was hardest alone need not be hardest together: then the other way round.
+// True also if it yielded.
 bool GroupScheduler::PlaceInOtherOrders(const AttemptRequest& request,
                                         const std::vector<MemberClass>& classes,
-                                        AttemptResult& result) {
-  if (request.quorum.has_parts() && PlaceInOrder(request, MinimaFirst(request), result))
+                                        AttemptResult& result, EventIntake* intake) {
+  if (request.quorum.has_parts() && PlaceInOrder(request, MinimaFirst(request), result, intake))
     return true;
   if (classes.size() == 1) return false;
-  if (PlaceInOrder(request, PodsOf(classes), result)) return true;
-  return PlaceInOrder(request, PodsOf({classes.rbegin(), classes.rend()}), result);
+  if (PlaceInOrder(request, PodsOf(classes), result, intake)) return true;
+  return PlaceInOrder(request, PodsOf({classes.rbegin(), classes.rend()}), result, intake);
 }
 
 bool GroupScheduler::PlaceInOrder(const AttemptRequest& request, const MemberOrder& order,
-                                  AttemptResult& result) {
+                                  AttemptResult& result, EventIntake* intake) {
   if (absl::c_equal(order, request.pods)) return false;  // that was the first
   AttemptResult other;
-  other.minimum_reached = PlaceAll(request, order, other);
+  other.minimum_reached = PlaceAll(request, order, other, intake);
   other.answer = GroupAnswer::kPlaced;
+  if (other.yielded) {
+    other.cycles += result.cycles;
+    result = std::move(other);
+    return true;
+  }
   Adopt(std::move(other), result);
   return result.minimum_reached;
 }
@@ -187,15 +231,16 @@ bool GroupScheduler::PlaceBySearch(const AttemptRequest& request,
 }
 
 // Places what fits, beside what is placed already. Undoes everything and returns false if that is
-// less than the minimum.
+// less than the minimum, or if it yielded.
 bool GroupScheduler::PlaceAll(const AttemptRequest& request, MemberOrder order,
-                              AttemptResult& result) {
+                              AttemptResult& result, EventIntake* intake) {
   Transaction transaction(cluster_, result.placed);
   // Members that wait for each other in a row, the last one first, would be tried as often as the
   // square of their number says. Then another order comes next.
   const size_t most_tries = 100 + 8 * request.pods.size();
   size_t tries = 0;
   bool out_of_reach = false;
+  IntakeTimer timer(intake, pod_scheduler_, result, cluster_.nodes().size());
   while (!order.empty() && !out_of_reach) {
     ClassFailures failures;
     tries += order.size();
@@ -208,6 +253,14 @@ bool GroupScheduler::PlaceAll(const AttemptRequest& request, MemberOrder order,
                                      static_cast<int>(request.pods.size() - result.placed.size() -
                                                       result.failed.size())));
       if (out_of_reach) break;
+      if (!timer.IsDue() || transaction.Save().changes > 0) continue;
+      if (!intake->TakeIn(result.placed)) {
+        GiveUp(result);
+        return false;
+      }
+      cluster_.Refresh();
+      failures = {};
+      timer.Restart();
     }
     if (!out_of_reach) order = TakeMembersToRetry(request, result, tries < most_tries);
   }
@@ -220,6 +273,15 @@ bool GroupScheduler::PlaceAll(const AttemptRequest& request, MemberOrder order,
   }
   pod_scheduler_.RollBackGroup(request, result);
   return false;
+}
+
+// The pods of the attempt are others now: nothing is decided.
+void GroupScheduler::GiveUp(AttemptResult& result) {
+  pod_scheduler_.RollBack(result);
+  const int cycles = result.cycles;
+  result = AttemptResult();
+  result.cycles = cycles;
+  result.yielded = true;
 }
 
 bool GroupScheduler::IsOutOfReach(const AttemptRequest& request, const AttemptResult& result) {

@@ -32,8 +32,11 @@ class GroupScheduler {
         preemption_(cluster, pod_scheduler),
         moves_(cluster, pod_scheduler) {}
 
-  // Fills `result`, which was empty, but for Permit.
-  void Place(const AttemptRequest& request, AttemptResult& result);
+  // Fills `result`, which was empty, but for Permit. While members are tried one after another,
+  // events are taken in through `intake`, if it is not null, when it is due; not
+  // while anything stands that an event must not see: victims of a plan, nominations that may be
+  // put back.
+  void Place(const AttemptRequest& request, AttemptResult& result, EventIntake* intake = nullptr);
 
   GroupPreemption& preemption() { return preemption_; }
   // For a group, or a single member, that missed its minimum: as GroupMoves, if the group wants
@@ -42,14 +45,18 @@ class GroupScheduler {
 
  private:
   struct ClassFailures;
+  class IntakeTimer;
 
-  void PlaceOrPlan(const AttemptRequest& request, AttemptResult& result);
+  void PlaceOrPlan(const AttemptRequest& request, AttemptResult& result, EventIntake* intake);
   bool PlaceInOtherOrders(const AttemptRequest& request, const std::vector<MemberClass>& classes,
-                          AttemptResult& result);
-  bool PlaceInOrder(const AttemptRequest& request, const MemberOrder& order, AttemptResult& result);
+                          AttemptResult& result, EventIntake* intake);
+  bool PlaceInOrder(const AttemptRequest& request, const MemberOrder& order, AttemptResult& result,
+                    EventIntake* intake);
   bool PlaceBySearch(const AttemptRequest& request, const std::vector<MemberClass>& classes,
                      AttemptResult& result);
-  bool PlaceAll(const AttemptRequest& request, MemberOrder order, AttemptResult& result);
+  bool PlaceAll(const AttemptRequest& request, MemberOrder order, AttemptResult& result,
+                EventIntake* intake = nullptr);
+  void GiveUp(AttemptResult& result);
   void TryMember(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
                  ClassFailures& failures, Transaction& transaction, AttemptResult& result);
   static bool IsOutOfReach(const AttemptRequest& request, const AttemptResult& result);

@@ -178,6 +178,10 @@ void CapabilityFinder::AskEvents(int index, const EnqueueExtensions& extensions,
     events.events = std::move(registered);
     Ask(index, "HintsReadSpecOnly",
         [&] { events.hints_read_spec_only = extensions.HintsReadSpecOnly(); });
+    const auto* const indexed = plugins_.As<const IndexedHints>(index);
+    if (indexed != nullptr && events.hints_read_spec_only) {
+      events.index = Guard(*indexed, CounterOf(index));
+    }
     return;
   } catch (const std::exception& error) {
     what = error.what();

@@ -285,6 +285,27 @@ class GuardedQueueOrder final : public QueueOrder {
   uint64_t version_ = 0;
 };
 
+class GuardedIndexedHints final : public IndexedHints {
+ public:
+  GuardedIndexedHints(const IndexedHints& plugin, FaultCounter counter)
+      : plugin_(plugin), counter_(counter) {}
+
+  bool IndexPod(const PodInfo& pod, std::vector<uint64_t>& values) const override {
+    return Caught(
+        counter_, "IndexPod", [&] { return plugin_.IndexPod(pod, values); },
+        [](const auto&) { return false; });
+  }
+  bool IndexChange(const ObjectChange& change, std::vector<uint64_t>& values) const override {
+    return Caught(
+        counter_, "IndexChange", [&] { return plugin_.IndexChange(change, values); },
+        [](const auto&) { return false; });
+  }
+
+ private:
+  const IndexedHints& plugin_;
+  const FaultCounter counter_;
+};
+
 }  // namespace
 
 std::unique_ptr<QueueSortPlugin> Guard(QueueSortPlugin& plugin, FaultCounter counter) {
@@ -301,6 +322,10 @@ std::unique_ptr<AssignmentObserver> Guard(AssignmentObserver& plugin, FaultCount
 
 std::unique_ptr<QueueOrder> Guard(QueueOrder& plugin, FaultCounter counter) {
   return std::make_unique<GuardedQueueOrder>(plugin, counter);
+}
+
+std::shared_ptr<const IndexedHints> Guard(const IndexedHints& plugin, FaultCounter counter) {
+  return std::make_shared<GuardedIndexedHints>(plugin, counter);
 }
 
 QueueingHintFn Guard(QueueingHintFn hint, FaultCounter counter) {

@@ -12,6 +12,7 @@
 #include "berth/extensions/queue_order.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/queue_sort.h"
+#include "berth/incremental/indexed_hints.h"
 #include "framework/fault_log.h"
 
 namespace berth {
@@ -33,6 +34,8 @@ std::unique_ptr<AssignmentObserver> Guard(AssignmentObserver& plugin, FaultCount
 std::unique_ptr<QueueOrder> Guard(QueueOrder& plugin, FaultCounter counter);
 // A hint that throws is an error, which counts as kQueue.
 QueueingHintFn Guard(QueueingHintFn hint, FaultCounter counter);
+// Where it throws, all pods are asked.
+std::shared_ptr<const IndexedHints> Guard(const IndexedHints& plugin, FaultCounter counter);
 // One that throws lets the change through.
 EventFilterFn Guard(EventFilterFn filter, FaultCounter counter);
 

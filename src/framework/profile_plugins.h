@@ -35,6 +35,7 @@
 #include "berth/framework/score.h"
 #include "berth/incremental/domain_filter.h"
 #include "berth/incremental/domain_scorer.h"
+#include "berth/incremental/indexed_hints.h"
 #include "berth/incremental/object_filter.h"
 #include "berth/incremental/resource_filter.h"
 #include "berth/incremental/selective_filter.h"
@@ -55,6 +56,8 @@ struct PluginEvents {
   Symbol plugin;
   std::vector<ClusterEventWithHint> events;
   bool hints_read_spec_only = false;  // EnqueueExtensions::HintsReadSpecOnly()
+  // Null: every change is put to all pods. Shared, since a profile's events are copied.
+  std::shared_ptr<const IndexedHints> index = nullptr;
 };
 
 // A Filter or Score plugin, and what its verdicts and scores depend on. `plugin` is null if it does

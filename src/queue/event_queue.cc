@@ -59,9 +59,9 @@ bool EventQueue::Ask(Question& question, size_t most) {
     turns_.PodLeft(Symbol::Intern(question.change.old_pod->node_name()),
                    Symbol::Intern(question.event.label));
   }
-  const std::vector<HintClass*> classes = ClassesToAsk(question, most + 1);
-  if (classes.empty()) return true;
   QueueEntry* const own = OwnEntry(question.change);
+  const std::vector<HintClass*> classes = ClassesToAsk(question, own, most + 1);
+  if (classes.empty()) return true;
   Answers answers;
   size_t asked = 0;
   for (const size_t end = std::min(classes.size(), most);
@@ -74,13 +74,52 @@ bool EventQueue::Ask(Question& question, size_t most) {
   return all_asked;
 }
 
-std::vector<HintClass*> EventQueue::ClassesToAsk(const Question& question, size_t most) const {
-  if (question.pod_left || turns_.empty()) {
-    return hint_classes_.WaitingFor(question.interested, question.next_class, most);
+// Where a plugin has an index, only the classes that are found under a value of the change. The pod
+// that changed is asked in any case: its class is looked for in all.
+std::vector<HintClass*> EventQueue::ClassesToAsk(const Question& question, const QueueEntry* own,
+                                                 size_t most) {
+  const bool any_takes_turns = !question.pod_left && !turns_.empty();
+  const bool uses_indexes = own == nullptr || own->hint_class == nullptr;
+  absl::InlinedVector<PluginSlot, 16> slots;
+  absl::InlinedVector<IndexKey, 16> index_keys;
+  const auto add = [&](PluginSlot slot, bool is_indexed) {
+    if (!hint_classes_.AnyWaitsFor(slot)) return;
+    if (!is_indexed) return slots.push_back(slot);
+    index_keys.push_back({slot});
+    for (const uint64_t value : values_) index_keys.push_back({slot, value});
+  };
+  for (const PluginSlot slot : question.interested) {
+    const PluginSlot of_turns = slot + SlotsOfAll();
+    if (!hint_classes_.AnyWaitsFor(slot) && !hint_classes_.AnyWaitsFor(of_turns)) continue;
+    values_.clear();
+    const IndexedHints* const index = uses_indexes ? table_.IndexOf(slot) : nullptr;
+    const bool is_indexed = index != nullptr && !IsWildcard(question.event) &&
+                            index->IndexChange(question.change, values_);
+    add(slot, is_indexed);
+    if (any_takes_turns) add(of_turns, is_indexed);
   }
-  absl::InlinedVector<PluginSlot, 16> slots(question.interested.begin(), question.interested.end());
-  for (const PluginSlot slot : question.interested) slots.push_back(slot + SlotsOfAll());
-  return hint_classes_.WaitingFor(slots, question.next_class, most);
+  return hint_classes_.WaitingFor(slots, index_keys, question.next_class, most);
+}
+
+// By the entry's pod, if that is all that is asked about; otherwise it is asked about every change.
+std::vector<IndexKey> EventQueue::FindIndexKeys(const QueueEntry& entry,
+                                                absl::Span<const PluginSlot> slots) const {
+  std::vector<IndexKey> index_keys;
+  const bool is_one_pod =
+      entry.state == QueueState::kUnschedulable && !entry.is_group && entry.gated_members.empty();
+  for (const PluginSlot slot : slots) {
+    const IndexedHints* const index = table_.IndexOf(slot % SlotsOfAll());
+    if (index == nullptr) continue;
+    std::vector<uint64_t> values;
+    if (!is_one_pod || !index->IndexPod(*entry.AnyMember().pod, values)) {
+      index_keys.push_back({slot});
+      continue;
+    }
+    absl::c_sort(values);
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+    for (const uint64_t value : values) index_keys.push_back({slot, value});
+  }
+  return index_keys;
 }
 
 // The entry of the pod that changed, or whose own claim did; null if there is none.
@@ -288,7 +327,8 @@ void EventQueue::Reindex(QueueEntry& entry) {
   key.who = entry.AnyMember().pod->shared_spec().get();
   const bool is_unasked = since < next_event_ && !(entry.hint_class->key == key);
   if (!hints_read_spec_only || entry.is_group || is_unasked) key.who = &entry;
-  hint_classes_.Set(entry, std::move(key), slots, since);
+  hint_classes_.Set(
+      entry, std::move(key), slots, [&] { return FindIndexKeys(entry, slots); }, since);
 }
 
 absl::Status EventQueue::CheckInvariants(size_t waiting) const {

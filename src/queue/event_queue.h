@@ -127,7 +127,10 @@ class EventQueue {
   QueueEntry* OwnEntry(const ObjectChange& change);
   // The unregistered ones too. Of each there is another one, for classes whose entries take turns.
   int SlotsOfAll() const { return table_.size() + 1; }
-  std::vector<HintClass*> ClassesToAsk(const Question& question, size_t most) const;
+  std::vector<HintClass*> ClassesToAsk(const Question& question, const QueueEntry* own,
+                                       size_t most);
+  std::vector<IndexKey> FindIndexKeys(const QueueEntry& entry,
+                                      absl::Span<const PluginSlot> slots) const;
 
   const EventTable& table_;
   const QueueingHints& hints_;
@@ -156,6 +159,7 @@ class EventQueue {
   };
   std::deque<Requeuing> requeuing_;
   int64_t steps_ = 0;
+  std::vector<uint64_t> values_;  // of one change; kept for its memory
 };
 
 }  // namespace berth

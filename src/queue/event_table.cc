@@ -20,6 +20,7 @@ void EventTable::Add(Symbol profile, std::vector<PluginEvents> plugins) {
     const auto [it, is_new] = slot_of_.try_emplace({profile, plugin.plugin}, size());
     if (is_new) slots_.emplace_back();
     Slot& slot = slots_[it->second];
+    slot.index = std::move(plugin.index);
     for (ClusterEventWithHint& event : plugin.events) {
       slot.hints_read_spec_only &= event.hint == nullptr || plugin.hints_read_spec_only;
       if (event.event.Matches(pod_left)) {

@@ -4,6 +4,7 @@
 #define BERTH_SRC_QUEUE_EVENT_TABLE_H_
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -45,6 +46,10 @@ class EventTable {
   bool HintsReadSpecOnly(PluginSlot slot) const {
     return slot < 0 || slots_[slot].hints_read_spec_only;
   }
+  // Null if it has none.
+  const IndexedHints* IndexOf(PluginSlot slot) const {
+    return slot < 0 || slot >= size() ? nullptr : slots_[slot].index.get();
+  }
   // Whether the plugin thinks that the change may help `pod`; false if it did not register for
   // `event`. A hint that fails counts as kQueue.
   bool Hint(PluginSlot slot, const ClusterEvent& event, const ObjectChange& change,
@@ -54,6 +59,7 @@ class EventTable {
   struct Slot {
     std::vector<ClusterEventWithHint> events;
     bool hints_read_spec_only = true;
+    std::shared_ptr<const IndexedHints> index;
     Interest after_pod_left = Interest::kNone;
   };
   std::vector<Slot> slots_;

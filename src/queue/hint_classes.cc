@@ -71,7 +71,7 @@ absl::Span<const ClassesInOrder::Listed> ClassesInOrder::From(uint64_t first) co
 // --- HintClasses ---
 
 void HintClasses::Set(QueueEntry& entry, HintClass::Key key, absl::Span<const PluginSlot> slots,
-                      uint64_t since) {
+                      FindKeys find_keys, uint64_t since) {
   if (entry.hint_class != nullptr && entry.hint_class->key == key &&
       entry.sequence_in_class == entry.sequence) {
     return;
@@ -84,7 +84,9 @@ void HintClasses::Set(QueueEntry& entry, HintClass::Key key, absl::Span<const Pl
     hint_class->slots.assign(slots.begin(), slots.end());
     hint_class->priority = entry.AnyMember().pod->priority();
     hint_class->number = next_number_++;
+    hint_class->index_keys = find_keys();
     for (const PluginSlot slot : slots) waiting_for_[slot].Push(*hint_class);
+    for (const IndexKey& index_key : hint_class->index_keys) indexed_[index_key].Push(*hint_class);
   }
   entry.hint_class = hint_class.get();
   entry.sequence_in_class = entry.sequence;
@@ -104,6 +106,11 @@ void HintClasses::Remove(QueueEntry& entry) {
 
 void HintClasses::Unlist(HintClass& hint_class) {
   for (const PluginSlot slot : hint_class.slots) waiting_for_[slot].Remove(hint_class);
+  for (const IndexKey& index_key : hint_class.index_keys) {
+    ClassesInOrder& found = *indexed_.Find(index_key);
+    found.Remove(hint_class);
+    if (found.empty()) indexed_.Erase(index_key);
+  }
   classes_.Erase(hint_class.key);
 }
 
@@ -123,9 +130,13 @@ std::unique_ptr<HintClass> HintClasses::TakeOut(
   listed = std::make_unique<HintClass>();
   listed->key = hint_class.key;
   listed->slots = hint_class.slots;
+  listed->index_keys = hint_class.index_keys;
   listed->priority = hint_class.priority;
   listed->number = hint_class.number;
   for (const PluginSlot slot : hint_class.slots) waiting_for_[slot].Replace(*listed);
+  for (const IndexKey& index_key : hint_class.index_keys) {
+    indexed_.Find(index_key)->Replace(*listed);
+  }
   for (const HintClass::Waiting& waiting : staying) {
     taken->entries.Remove(waiting.sequence);
     listed->entries.Add(waiting);
@@ -134,16 +145,21 @@ std::unique_ptr<HintClass> HintClasses::TakeOut(
   return taken;
 }
 
-std::vector<HintClass*> HintClasses::WaitingFor(absl::Span<const PluginSlot> slots, uint64_t first,
-                                                size_t most) const {
+std::vector<HintClass*> HintClasses::WaitingFor(absl::Span<const PluginSlot> slots,
+                                                absl::Span<const IndexKey> index_keys,
+                                                uint64_t first, size_t most) const {
   std::vector<HintClass*> found;
   using Remaining = absl::Span<const ClassesInOrder::Listed>;
-  absl::InlinedVector<Remaining, 16> spans;  // of each slot; a class may be in several
+  absl::InlinedVector<Remaining, 16> spans;  // of each list; a class may be in several
   size_t listed = 0;
-  for (const PluginSlot slot : slots) {
-    const Remaining remaining = waiting_for_[slot].From(first);
+  const auto add = [&](const ClassesInOrder& classes) {
+    const Remaining remaining = classes.From(first);
     listed += remaining.size();
     if (!remaining.empty()) spans.push_back(remaining);
+  };
+  for (const PluginSlot slot : slots) add(waiting_for_[slot]);
+  for (const IndexKey& index_key : index_keys) {
+    if (const ClassesInOrder* const classes = indexed_.Find(index_key)) add(*classes);
   }
   found.reserve(std::min(most, listed));
   while (!spans.empty() && found.size() < most) {
@@ -162,7 +178,7 @@ std::vector<HintClass*> HintClasses::WaitingFor(absl::Span<const PluginSlot> slo
 }
 
 bool HintClasses::IsConsistent(size_t entries, uint64_t next_event) const {
-  size_t counted = 0, listed = 0, slots = 0;
+  size_t counted = 0, listed = 0, slots = 0, index_keys = 0;
   bool is_sound = true;
   classes_.ForEach([&](const HintClass::Key& key, const std::unique_ptr<HintClass>& hint_class) {
     is_sound &= !hint_class->entries.empty() && hint_class->key == key && hint_class->is_indexed;
@@ -177,11 +193,20 @@ bool HintClasses::IsConsistent(size_t entries, uint64_t next_event) const {
     is_sound &= found == hint_class->entries.size();
     for (const PluginSlot slot : hint_class->slots)
       is_sound &= waiting_for_[slot].Contains(*hint_class);
+    for (const IndexKey& index_key : hint_class->index_keys) {
+      const ClassesInOrder* const classes = indexed_.Find(index_key);
+      is_sound &= classes != nullptr && classes->Contains(*hint_class);
+    }
     counted += hint_class->entries.size();
     slots += hint_class->slots.size();
+    index_keys += hint_class->index_keys.size();
   });
   for (const ClassesInOrder& classes : waiting_for_) listed += classes.size();
-  return is_sound && counted == entries && listed == slots;
+  indexed_.ForEach([&](const IndexKey&, const ClassesInOrder& classes) {
+    is_sound &= !classes.empty();
+    listed += classes.size();
+  });
+  return is_sound && counted == entries && listed == slots + index_keys;
 }
 
 }  // namespace berth

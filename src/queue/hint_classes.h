@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
@@ -58,6 +60,19 @@ class ClassEntries {
   size_t size_ = 0;               // so many have
 };
 
+// Where the classes are found that wait for a plugin with an index (IndexedHints): by each of their
+// values; those without values that are asked about every change, by none.
+struct IndexKey {
+  PluginSlot slot;
+  std::optional<uint64_t> value = std::nullopt;
+
+  friend bool operator==(const IndexKey&, const IndexKey&) = default;
+  template <class H>
+  friend H AbslHashValue(H h, const IndexKey& key) {
+    return H::combine(std::move(h), key.slot, key.value);
+  }
+};
+
 // A class: entries that wait for the same plugins in the same way. An event that concerns one of
 // them, and changes none of their pods, concerns all. Not empty, unless it was taken out.
 struct HintClass {
@@ -75,6 +90,7 @@ struct HintClass {
   };
   Key key;
   absl::InlinedVector<PluginSlot, 8> slots;
+  std::vector<IndexKey> index_keys;  // each once
   using Waiting = ClassEntries::Waiting;
   ClassEntries entries;
   int32_t priority = 0;    // of their pods, or of one of a group
@@ -111,13 +127,17 @@ class ClassesInOrder {
 // Belongs to the queue.
 class HintClasses {
  public:
+  // Where a class that waits for the plugins `slots` is found, by the pod of one of its entries.
+  using FindKeys = absl::FunctionRef<std::vector<IndexKey>()>;
+
   // `slots`: how many plugins there are.
   explicit HintClasses(int slots) : waiting_for_(slots) {}
 
   // From now on the entry waits for the plugins `slots`, in the class of this key, and events from
-  // `since` on concern it. Changes nothing if that is its key already.
+  // `since` on concern it. Changes nothing if that is its key already. `find_keys` is called for a
+  // new class.
   void Set(QueueEntry& entry, HintClass::Key key, absl::Span<const PluginSlot> slots,
-           uint64_t since);
+           FindKeys find_keys, uint64_t since);
   // Earlier events do not concern the entry any more.
   void SetSince(QueueEntry& entry, uint64_t since);
   void Remove(QueueEntry& entry);
@@ -127,12 +147,15 @@ class HintClasses {
   std::unique_ptr<HintClass> TakeOut(HintClass& hint_class,
                                      absl::FunctionRef<bool(const HintClass::Waiting&)> stays);
 
-  // Classes that wait for one of `slots`, each once, the oldest first: the first `most` of them
-  // with a number of at least `first`. Valid until the next change.
-  std::vector<HintClass*> WaitingFor(absl::Span<const PluginSlot> slots, uint64_t first,
+  // Classes that wait for one of `slots`, or are found under one of `index_keys`, each once, the
+  // oldest first: the first `most` of them with a number of at least `first`. Valid until the next
+  // change.
+  std::vector<HintClass*> WaitingFor(absl::Span<const PluginSlot> slots,
+                                     absl::Span<const IndexKey> index_keys, uint64_t first,
                                      size_t most) const;
 
   bool empty() const { return classes_.empty(); }
+  bool AnyWaitsFor(PluginSlot slot) const { return !waiting_for_[slot].empty(); }
   // For tests: whether classes and lists agree, with so many entries in all, and events before
   // `next_event` so far.
   bool IsConsistent(size_t entries, uint64_t next_event) const;
@@ -142,6 +165,7 @@ class HintClasses {
 
   SegmentedMap<HintClass::Key, std::unique_ptr<HintClass>> classes_;
   std::vector<ClassesInOrder> waiting_for_;  // by slot
+  SegmentedMap<IndexKey, ClassesInOrder> indexed_;
   uint64_t next_number_ = 0;
 };
 

@@ -119,7 +119,8 @@ class World {
   enum class Calls { kAtOnce, kStepped };
 
   World(KubeSchedulerConfiguration configuration, const Registry& registry,
-        Calls calls = Calls::kAtOnce, absl::Duration slow_call = absl::Milliseconds(100)) {
+        Calls calls = Calls::kAtOnce, absl::Duration slow_call = absl::Milliseconds(100),
+        int64_t work_budget_steps = SchedulerOptions().work_budget_steps) {
     auto created = Scheduler::Create(
         {.configuration = std::move(configuration),
          .registry = &registry,
@@ -127,6 +128,7 @@ class World {
          .clock = &clock,
          .executor = calls == Calls::kStepped ? static_cast<Executor*>(&executor) : &at_once,
          .seed = 1,
+         .work_budget_steps = work_budget_steps,
          .slow_plugin_call = slow_call});
     EXPECT_TRUE(created.ok()) << created.status();
     scheduler = *std::move(created);

@@ -24,6 +24,7 @@
 #include "berth/framework/score.h"
 #include "berth/incremental/domain_filter.h"
 #include "berth/incremental/domain_scorer.h"
+#include "berth/incremental/indexed_hints.h"
 #include "berth/incremental/selective_filter.h"
 #include "berth/incremental/uniform_score.h"
 #include "tests/plugins/random_cluster.h"
@@ -611,6 +612,43 @@ TEST(EveryPluginTest, HintsThatReadTheSpecDoNotSeeWhoseItIs) {
   });
   EXPECT_GT(asked, 500);
   EXPECT_GT(helpful, 100);
+}
+
+// A change whose values a pod has none of does not help the pod.
+TEST(EveryPluginTest, IndexesMissNoPodThatAChangeHelps) {
+  int missed = 0, helpful = 0;
+  ForEveryPlugin([&](const PluginRegistration& registration, const std::string& yaml, int seed) {
+    Random random(seed);
+    Stage stage(registration, yaml, MakeRandomCluster(random, kMaxNodes));
+    const auto* const extensions = stage.As<EnqueueExtensions>();
+    const auto* const index = stage.As<IndexedHints>();
+    if (index == nullptr || !extensions->HintsReadSpecOnly()) return;
+    for (const ClusterEventWithHint& registered : extensions->EventsToRegister()) {
+      for (int i = 0; i < 10 * kPodsPerCluster; ++i) {
+        PodBuilder waiting = MakeRandomPod(random, absl::StrCat("waiting-", i));
+        ChangePod(random, waiting, kAddsInterPodTerm);
+        const PodPtr pod = waiting.Obj();
+        std::optional<ObjectChange> change = RandomChange(random, registered.event);
+        if (!change.has_value()) continue;
+        if (change->new_pod != nullptr && i % 4 != 0) {
+          PodBuilder comes = MakeRandomPod(random, "comes").NodeName("n");
+          for (int labels = 0; labels < 4; ++labels) ChangePod(random, comes, kAddsLabel);
+          *change = {.new_pod = comes.Obj()};
+        }
+        std::vector<uint64_t> of_pod, of_change;
+        if (!index->IndexPod(*pod, of_pod) || !index->IndexChange(*change, of_change)) continue;
+        const absl::StatusOr<QueueingHint> hint = registered.hint(*pod, *change);
+        const bool helps = !hint.ok() || *hint == QueueingHint::kQueue;
+        const bool found = absl::c_any_of(
+            of_pod, [&](uint64_t value) { return absl::c_linear_search(of_change, value); });
+        EXPECT_TRUE(found || !helps) << registration.name << " " << seed;
+        helpful += helps ? 1 : 0;
+        missed += found ? 0 : 1;
+      }
+    }
+  });
+  EXPECT_GT(missed, 500);
+  EXPECT_GT(helpful, 50);
 }
 
 // The random pods and clusters are worth something: the filters say yes and no, the scores differ.

@@ -273,7 +273,7 @@ void ChangePod(Random& random, PodBuilder& pod) {
 
 void ChangePod(Random& random, PodBuilder& pod, int change) {
   switch (change) {
-    case 0: {
+    case kAddsLabel: {
       const std::string& key = random.OneOf(LabelKeys());
       pod.Label(key, random.OneOf(LabelValues()));
       break;
@@ -314,7 +314,7 @@ void ChangePod(Random& random, PodBuilder& pod, int change) {
     case 10:
       pod.PodLevelRequest("memory", Amount(random, "memory", 20));
       break;
-    case 11:
+    case kAddsInterPodTerm:
     case 12:
       AddInterPodTerm(random, pod);
       break;

@@ -46,7 +46,7 @@ RandomCluster MakeRandomCluster(Random& random, int max_nodes);
 PodBuilder MakeRandomPod(Random& random, absl::string_view name);
 
 // Changes one thing about a pod: any, or the one of this number.
-inline constexpr int kPodChanges = 17;
+inline constexpr int kPodChanges = 17, kAddsLabel = 0, kAddsInterPodTerm = 11;
 void ChangePod(Random& random, PodBuilder& pod);
 void ChangePod(Random& random, PodBuilder& pod, int change);
 // What a plugin must have declared to notice a change of a node: when it evaluates that node, and

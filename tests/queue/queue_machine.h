@@ -26,6 +26,20 @@
 
 namespace berth::testing {
 
+// Of the plugin "Colour", whose hints about pods help those of colour 0.
+class ColourIndex final : public IndexedHints {
+ public:
+  bool IndexPod(const PodInfo& pod, std::vector<uint64_t>& values) const override {
+    const Symbol* const colour = pod.labels().Find("colour");
+    if (colour != nullptr && colour->view() == "0") values.push_back(0);
+    return pod.name().back() % 5 != 0;
+  }
+  bool IndexChange(const ObjectChange& change, std::vector<uint64_t>& values) const override {
+    values.push_back(0);
+    return change.old_pod != nullptr || change.new_pod != nullptr;
+  }
+};
+
 class QueueMachine {
  public:
   // A number below the bound.
@@ -223,6 +237,7 @@ class QueueMachine {
                                                return pod.priority() == 1 ? QueueingHint::kQueue
                                                                           : QueueingHint::kSkip;
                                              }});
+    if (asks_for_all_) profile.plugins.back().index = std::make_shared<ColourIndex>();
     for (PluginEvents& plugin : profile.plugins) {
       plugin.hints_read_spec_only = asks_for_all_ && plugin.plugin.view() != "Picky";
       // One without a hint says the same of all as well.

@@ -31,11 +31,17 @@ int64_t GpusOf(const api::Pod& pod) {
 
 class History {
  public:
-  explicit History(uint64_t seed) : random_(seed), world_(GangConfiguration(), Builtins()) {
+  explicit History(uint64_t seed)
+      : random_(seed),
+        world_(GangConfiguration(), Builtins(), World::Calls::kAtOnce, absl::Milliseconds(100),
+               // Groups of every other history take in events after each member.
+               seed % 2 == 0 ? 1 : SchedulerOptions().work_budget_steps) {
     nodes_ = random_.Between(2, 4);
     for (int i = 0; i < nodes_; ++i) world_.Set(MakeGpuNode(absl::StrCat("n", i), kGpus));
     world_.scheduler->ObserveAttempts([this](const AttemptRecord& attempt) {
       if (attempt.placed > 0 && random_.Percent(60)) Interleave();
+      if (attempt.yielded && random_.Percent(30)) Interleave();
+      if (attempt.yielded && random_.Percent(20)) ChangeSomeMember();
     });
     world_.memory().SetBindFault([this](const Identity& pod, const std::string& node) {
       const auto ours = Pod(pod.key());
@@ -91,6 +97,25 @@ class History {
     theirs->mutable_spec()->set_node_name(node);
     theirs->mutable_spec()->set_scheduler_name("other");
     world_.Set(Object::Of(std::move(theirs)));
+  }
+  // Its labels, or it is gone; then its group waits for another one.
+  void ChangeSomeMember() {
+    std::vector<Object> waiting;
+    for (const Object& object : world_.memory().List(Kind::kPod)) {
+      const auto& pod = object.As<api::Pod>();
+      if (!pod.metadata().labels().empty() && pod.spec().node_name().empty()) {
+        waiting.push_back(object);
+      }
+    }
+    if (waiting.empty()) return;
+    const Object& object = waiting[random_.Below(static_cast<int>(waiting.size()))];
+    if (random_.Percent(30)) {
+      world_.memory().Delete(Kind::kPod, std::string(object.key()));
+      return;
+    }
+    auto changed = std::make_shared<api::Pod>(object.As<api::Pod>());
+    (*changed->mutable_metadata()->mutable_labels())["change"] = absl::StrCat(++others_);
+    world_.Set(Object::Of(std::move(changed)));
   }
   void Submit(int i) {
     if (random_.Percent(50)) {
