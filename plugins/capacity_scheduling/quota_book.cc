@@ -206,7 +206,7 @@ bool QuotaBook::Concerns(const QuotaDevices::Difference& difference, const PodIn
     const api::ResourceClaim* const claim = FindClaim(charge.claim);
     if (claim == nullptr || !claim->status().has_allocation()) return difference.in_selected;
     const auto& results = claim->status().allocation().devices().results();
-    return absl::c_any_of(results, [&](const auto& result) {
+    return !difference.devices.empty() && absl::c_any_of(results, [&](const auto& result) {
       return difference.devices.contains(
           DeviceId::Of(result.driver(), result.pool(), result.device()));
     });
