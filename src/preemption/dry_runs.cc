@@ -10,8 +10,8 @@ namespace berth {
 namespace {
 
 // The next attempt evaluates all nodes and finds again what was tried, which costs as
-// much as one stage: so a search yields after several.
-constexpr int kFewestStages = 4;
+// much as one stage: so a search yields after two.
+constexpr int kFewestStages = 2;
 
 constexpr int32_t kNone = -1;
 
