@@ -143,6 +143,25 @@ DeviceLimits::Ptr CapacityScheduling::FindDeviceLimits(const PodInfo& pod,
   return book_.DeviceLimitsOf(pod);
 }
 
+// Between quotas figures decide, which change.
+bool CapacityScheduling::MayEverEvict(const PodInfo& victim, const PodInfo& pod) {
+  if (book_.what_ifs() == 0) Refresh();
+  const bool is_lower = victim.priority() < pod.priority();
+  if (!book_.has_tree()) return is_lower || victim.namespace_name() != pod.namespace_name();
+  const std::optional<QuotaId> quota = book_.QuotaOf(pod), of_victim = book_.QuotaOf(victim);
+  if (!quota.has_value()) return is_lower && !of_victim.has_value();
+  if (quota != of_victim) return of_victim.has_value();
+  switch (book_.tree().spec(*quota).preemption) {
+    case QuotaPreemption::kLowerPriority:
+      return is_lower;
+    case QuotaPreemption::kLowerOrNewerEqualPriority:
+      return victim.priority() <= pod.priority();
+    case QuotaPreemption::kNever:
+      break;
+  }
+  return false;
+}
+
 Status CapacityScheduling::PreFilter(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                                      PreFilterResult& result) {
   Refresh();

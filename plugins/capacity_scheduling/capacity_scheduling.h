@@ -26,6 +26,7 @@
 #include "berth/framework/postfilter.h"
 #include "berth/framework/prefilter.h"
 #include "berth/framework/reserve.h"
+#include "berth/preemption/held_elsewhere.h"
 #include "berth/preemption/preemption.h"
 #include "berth/preemption/victim_rules.h"
 #include "plugins/capacity_scheduling/expected_pods.h"
@@ -75,6 +76,9 @@ class CapacityScheduling final : public Plugin,
     handle.Shared<DeviceLimits>()->Set(
         handle.profile_name(),
         [this](const PodInfo& pod, const auto& known) { return FindDeviceLimits(pod, known); });
+    handle.Shared<PossibleVictims>()->Set(
+        handle.profile_name(),
+        [this](const PodInfo& victim, const PodInfo& pod) { return MayEverEvict(victim, pod); });
   }
 
   absl::string_view Name() const override { return kName; }
@@ -173,6 +177,8 @@ class CapacityScheduling final : public Plugin,
   void Refresh();
   // As DeviceLimits::Find. While a plan is made the books are as that has them, without the pod.
   DeviceLimits::Ptr FindDeviceLimits(const PodInfo& pod, const DeviceLimits::Ptr& known);
+  // As PossibleVictims.
+  bool MayEverEvict(const PodInfo& victim, const PodInfo& pod);
   void AddNominatedPods(const PodInfo& pod, const Quota& quota, QuotaState& state);
   Status PlanOverNodes(const CycleState& state, const QuotaState& quota_state, const PodInfo& pod,
                        const NodeStatuses& statuses, Status not_on_one, PostFilterResult& result);

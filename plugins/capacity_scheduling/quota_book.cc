@@ -129,6 +129,7 @@ void QuotaBook::Rebuild(std::vector<QuotaSpec> specs) {
   promised_of_.assign(tree_.size(), {});
   promised_amounts_.clear();
   promised_on_.clear();
+  const std::vector<std::shared_ptr<const PodInfo>> waiting = Waiting();
   wanted_ = {};
   by_quota_.assign(tree_.size(), {});
   leaving_.clear();
@@ -136,32 +137,40 @@ void QuotaBook::Rebuild(std::vector<QuotaSpec> specs) {
   most_requested_.assign(tree_.size(), {});
   nodes_version_.reset();
   ReadDevices();  // lines by attribute are charged by these
+  shapes_.clear();
+  HasChanged(Kind::kResourceSlice, slices_version_);
+  HasChanged(Kind::kDeviceClass, classes_version_);
   if (!has_tree_) return;
   const NodeTable& nodes = handle_.nodes();
   for (NodeRow row = 0; row < nodes.size(); ++row) {
     const NodeInfo& node = nodes.node(row);
     for (const std::shared_ptr<const PodInfo>& pod : node.pods()) Charge(*pod, node);
   }
+  for (const std::shared_ptr<const PodInfo>& pod : waiting) OnPending(*pod);
 }
 
-void QuotaBook::ReadDevices() {
+QuotaDevices::Difference QuotaBook::ReadDevices() {
   std::vector<const Object*> slices;
   if (sees_devices()) slices = handle_.objects().List(Kind::kResourceSlice);
-  devices_.Read(slices, tree_.lines());
-  if (sees_devices()) shapes_.clear();  // by attribute they may ask for other devices now
+  QuotaDevices::Difference difference = devices_.Read(slices, tree_.lines());
+  if (difference.in_selected) shapes_.clear();  // they may ask for other devices now
+  return difference;
 }
 
-// What is used follows from what there is, not from what slices said before: it is the same after a
-// restart.
-void QuotaBook::ChargeDevicesAnew() {
+// What is used and wanted follows from what there is, not from what slices and classes said before:
+// it is the same after a restart.
+void QuotaBook::FollowDevices(const QuotaDevices::Difference& difference, bool other_classes) {
+  const auto is_concerned = [&](const PodInfo& pod, const std::vector<ClaimCharge>& claims) {
+    const bool may_ask = !pod.spec().resource_claims().empty() || behind_resources_.BackAnyOf(pod);
+    return may_ask && (other_classes || Concerns(difference, pod, claims));
+  };
   const NodeTable& nodes = handle_.nodes();
   for (NodeRow row = 0; row < nodes.size(); ++row) {
     const NodeInfo& node = nodes.node(row);
+    const bool is_other_node = difference.nodes.contains(node.name());
     for (const std::shared_ptr<const PodInfo>& pod : node.pods()) {
-      const bool has_claims = !pod->spec().resource_claims().empty();
-      if (!has_claims && !behind_resources_.BackAnyOf(*pod)) continue;
       QuotaCharge* const charge = charges_.Find(*pod->identity());
-      if (charge == nullptr) continue;
+      if (charge == nullptr || !(is_other_node || is_concerned(*pod, charge->claims))) continue;
       Amount now = AmountOf(*pod, charge->quota, &LabelsOf(node));
       if (now.amounts == charge->amounts && now.claims == charge->claims) continue;
       Leave(*charge);
@@ -170,9 +179,47 @@ void QuotaBook::ChargeDevicesAnew() {
       Join(*pod, *charge);
     }
   }
+  for (const std::shared_ptr<const PodInfo>& pod : Waiting()) {
+    const std::vector<ClaimCharge>& claims = wanted_.Find(*pod->identity())->amount.claims;
+    if (is_concerned(*pod, claims)) OnPending(*pod);
+  }
   taken_off_.clear();
   last_ = nullptr;
   nominator_version_.reset();
+}
+
+std::vector<std::shared_ptr<const PodInfo>> QuotaBook::Waiting() const {
+  std::vector<std::shared_ptr<const PodInfo>> pods;
+  wanted_.ForEach([&](const Identity&, const Wanted& wanted) {
+    absl::StatusOr<std::shared_ptr<const PodInfo>> pod = PodInfo::Create(wanted.pod);
+    if (pod.ok()) pods.push_back(*std::move(pod));
+  });
+  return pods;
+}
+
+const api::ResourceClaim* QuotaBook::FindClaim(absl::string_view key) const {
+  const size_t slash = key.find('/');
+  return handle_.objects().Find<api::ResourceClaim>(key.substr(0, slash), key.substr(slash + 1));
+}
+
+bool QuotaBook::Concerns(const QuotaDevices::Difference& difference, const PodInfo& pod,
+                         const std::vector<ClaimCharge>& claims) const {
+  if (difference.in_selected && behind_resources_.BackAnyOf(pod)) return true;
+  return absl::c_any_of(claims, [&](const ClaimCharge& charge) {
+    const api::ResourceClaim* const claim = FindClaim(charge.claim);
+    if (claim == nullptr || !claim->status().has_allocation()) return difference.in_selected;
+    const auto& results = claim->status().allocation().devices().results();
+    return !difference.devices.empty() && absl::c_any_of(results, [&](const auto& result) {
+      return difference.devices.contains(
+          DeviceId::Of(result.driver(), result.pool(), result.device()));
+    });
+  });
+}
+
+// Whether objects of the kind have since it was asked last.
+bool QuotaBook::HasChanged(Kind kind, std::optional<uint64_t>& version) const {
+  const uint64_t now = handle_.objects().version(kind);
+  return std::exchange(version, now) != now;
 }
 
 void QuotaBook::FollowNodes() {
@@ -180,14 +227,16 @@ void QuotaBook::FollowNodes() {
   const auto changes =
       nodes_version_.has_value() ? nodes.ChangesSince(*nodes_version_) : std::nullopt;
   nodes_version_ = nodes.version();
-  const uint64_t slices = handle_.objects().version(Kind::kResourceSlice);
-  const bool same_slices = std::exchange(slices_version_, slices) == slices;
+  const bool other_classes = HasChanged(Kind::kDeviceClass, classes_version_) && sees_devices();
+  const bool other_slices = HasChanged(Kind::kResourceSlice, slices_version_);
   const auto counts = [](const RowChange& change) {
     return (change.aspects & (Aspect::kNodeAllocatable | Aspect::kNodeLabels)) != 0;
   };
-  if (same_slices && changes.has_value() && absl::c_none_of(*changes, counts)) return;
-  ReadDevices();
-  if (!same_slices && sees_devices()) ChargeDevicesAnew();
+  const bool nodes_count = !changes.has_value() || absl::c_any_of(*changes, counts);
+  QuotaDevices::Difference difference;
+  if (other_slices) difference = ReadDevices();
+  if (difference.any || other_classes) FollowDevices(difference, other_classes);
+  if (!difference.any && !nodes_count) return;
   std::vector<int64_t> capacity(tree_.lines().size(), 0);
   // What devices stand for is as much as the allocator can find.
   const auto is_known = [this](const QuotaLine& line) {
@@ -409,11 +458,7 @@ PodAmounts QuotaBook::OpenClaimsOf(const PodInfo& pod, CountsClaim counts) const
   if (pod.spec().resource_claims().empty()) return {.pods = 0};
   const ObjectStore& objects = handle_.objects();
   const auto is_open = [&](const std::string& claim) {
-    const absl::string_view key = claim;
-    const size_t slash = key.find('/');
-    const auto* const object =
-        objects.Find<api::ResourceClaim>(key.substr(0, slash), key.substr(slash + 1));
-    return !object->status().has_allocation() && counts(claim);
+    return !FindClaim(claim)->status().has_allocation() && counts(claim);
   };
   return DevicesClaimedBy(pod, objects, devices_, is_open).amounts;
 }
@@ -667,14 +712,14 @@ bool QuotaBook::OnPending(const PodInfo& pod) {
   Amount amount = AmountOf(pod, *quota, nullptr);
   const auto [wanted, is_new] = wanted_.FindOrAdd(pod.identity());
   if (!is_new) {
-    if (*wanted == amount) return false;
-    tree_.Unwant(wanted->quota, wanted->amounts);
-    LeaveClaims(*pod.identity(), wanted->claims, ClaimUser::Use::kWaits);
+    if (wanted->amount == amount) return false;
+    tree_.Unwant(wanted->amount.quota, wanted->amount.amounts);
+    LeaveClaims(*pod.identity(), wanted->amount.claims, ClaimUser::Use::kWaits);
   }
   ++version_;
-  *wanted = std::move(amount);
-  tree_.Want(wanted->quota, wanted->amounts);
-  JoinClaims(pod, wanted->quota, wanted->claims, ClaimUser::Use::kWaits);
+  *wanted = {.pod = pod.packed(), .amount = amount};
+  tree_.Want(amount.quota, amount.amounts);
+  JoinClaims(pod, amount.quota, amount.claims, ClaimUser::Use::kWaits);
   return true;
 }
 
@@ -682,11 +727,11 @@ bool QuotaBook::OnGone(const PodInfo& pod) { return has_tree_ && StopWanting(*po
 
 // Returns whether it wanted something.
 bool QuotaBook::StopWanting(UidRef pod) {
-  const Amount* const wanted = wanted_.Find(pod);
+  const Wanted* const wanted = wanted_.Find(pod);
   if (wanted == nullptr) return false;
   ++version_;
-  tree_.Unwant(wanted->quota, wanted->amounts);
-  LeaveClaims(pod, wanted->claims, ClaimUser::Use::kWaits);
+  tree_.Unwant(wanted->amount.quota, wanted->amount.amounts);
+  LeaveClaims(pod, wanted->amount.claims, ClaimUser::Use::kWaits);
   wanted_.Erase(pod);
   return true;
 }

@@ -263,6 +263,10 @@ class QuotaBook {
     std::vector<ClaimCharge> claims;
     friend bool operator==(const Amount&, const Amount&) = default;
   };
+  struct Wanted {
+    std::shared_ptr<const PackedPod> pod;
+    Amount amount;
+  };
   struct Shape {
     std::shared_ptr<const void> held;  // as long as it is, no other has its address
     PodAmounts amounts;
@@ -282,9 +286,14 @@ class QuotaBook {
   void LeaveClaims(UidRef pod, const std::vector<ClaimCharge>& claims, ClaimUser::Use use);
   void MovePromise(const QuotaPromise& promise, int sign);
   void Rebuild(std::vector<QuotaSpec> specs);
-  void ReadDevices();
-  // All that run are charged for what slices say now of their devices.
-  void ChargeDevicesAnew();
+  QuotaDevices::Difference ReadDevices();
+  // Those whom it concerns are charged for what slices and classes say now.
+  void FollowDevices(const QuotaDevices::Difference& difference, bool other_classes);
+  bool Concerns(const QuotaDevices::Difference& difference, const PodInfo& pod,
+                const std::vector<ClaimCharge>& claims) const;
+  bool HasChanged(Kind kind, std::optional<uint64_t>& version) const;
+  std::vector<std::shared_ptr<const PodInfo>> Waiting() const;       // all that want something
+  const api::ResourceClaim* FindClaim(absl::string_view key) const;  // "namespace/name"
   void FollowNodes();
   void FindKindsOfNodes();
   void FollowNominations();
@@ -327,7 +336,7 @@ class QuotaBook {
   // seen differently, since it is to be evicted, or is not after all.
   std::shared_ptr<const PackedPod> last_;
   QuotaCharge charge_of_last_;
-  IdentityMap<Amount, ByUid> wanted_;
+  IdentityMap<Wanted, ByUid> wanted_;
   IdentityMap<QuotaPromise, ByUid> promised_;
   std::vector<std::map<int32_t, int>> promised_of_;  // by quota: how many, by priority
   // What they are promised without claims, at and below a quota, by line.
@@ -335,7 +344,7 @@ class QuotaBook {
   absl::flat_hash_set<const QuotaPromise*> without_;                   // that are not charged now
   absl::flat_hash_map<Symbol, std::vector<IdentityPtr>> promised_on_;  // by node
   std::optional<uint64_t> nominator_version_;
-  std::optional<uint64_t> nodes_version_, slices_version_;
+  std::optional<uint64_t> nodes_version_, slices_version_, classes_version_;
   QuotaDevices devices_;
   int kinds_of_nodes_ = 1;
   std::vector<int> kind_of_row_;  // empty: all are of one

@@ -10,8 +10,15 @@
 namespace berth {
 
 void RefusedTakers::Add(const PodInfo& pod, QuotaId quota, Requests requests, bool may_reclaim) {
-  const bool by_share = book_.tree().spec(quota).reclaim == ReclaimStrategy::kFairShare;
-  if (requests.empty() || (!may_reclaim && !by_share)) return;
+  const QuotaSpec& spec = book_.tree().spec(quota);
+  const bool by_share = spec.reclaim == ReclaimStrategy::kFairShare;
+  if (requests.empty()) return;
+  const QuotaBook::Charges& own = book_.ChargesOf(quota);
+  const bool may_give = !own.empty() && own.begin()->first.priority < pod.priority();
+  if (!may_reclaim && may_give && spec.reclaim != ReclaimStrategy::kNever) {
+    may_reclaim = FiguresNow().MayReclaim({quota, pod.priority(), requests});
+  }
+  if (!may_reclaim && !by_share) return;
   Refused& refused = *refused_.FindOrAdd(pod.identity()).first;
   refused = {.pod = pod.packed(),
              .quota = quota,
@@ -25,7 +32,7 @@ void RefusedTakers::Add(const PodInfo& pod, QuotaId quota, Requests requests, bo
     refused.is_known = false;
     LookAfterAttempt();
   } else if (may_reclaim || by_time) {
-    refused.takeable = TakeableNow(quota, refused.requests);
+    refused.takeable = TakeableNow(refused);
   }
   if (by_time) LookAt(absl::InfinitePast());
 }
@@ -39,13 +46,13 @@ const TakingRule& RefusedTakers::RuleInTrial() {
   return *rule_;
 }
 
-RefusedTakers::Takeable RefusedTakers::TakeableNow(QuotaId quota, const Requests& requests) {
+RefusedTakers::Figures& RefusedTakers::FiguresNow() {
   const bool may_keep = book_.what_ifs() == 0 && !book_.tree().has_history();
   if (!may_keep || figures_version_ != book_.version()) {
     figures_.emplace(book_);
     figures_version_ = may_keep ? std::optional<uint64_t>(book_.version()) : std::nullopt;
   }
-  return figures_->TakeableFor(quota, requests);
+  return *figures_;
 }
 
 void RefusedTakers::LookAfterAttempt() {
@@ -55,7 +62,7 @@ void RefusedTakers::LookAfterAttempt() {
     book_.RefreshNominations();
     for (Refused* const refused : InOrder()) {
       if (refused->is_known || refused->tree_version != book_.tree_version()) continue;
-      refused->takeable = TakeableNow(refused->quota, refused->requests);
+      refused->takeable = TakeableNow(*refused);
       refused->is_known = true;
     }
   });
@@ -101,10 +108,9 @@ void RefusedTakers::Look() {
   bool some_have_no_room = false;
   for (Refused* const refused : InOrder()) {
     if (refused->tree_version == book_.tree_version()) {
-      const auto& [quota, requests] = std::tie(refused->quota, refused->requests);
-      const auto [at, is_new] = found_by_request.try_emplace({quota, requests});
+      const auto [at, is_new] = found_by_request.try_emplace(AlikeOf(*refused));
       Found& found = at->second;
-      if (is_new) found.takeable = figures.TakeableFor(quota, requests);
+      if (is_new) found.takeable = figures.TakeableFor(at->first);
       if (!MayTakeMore(*refused, found.takeable)) {
         Takeable& least = refused->takeable;
         least = {std::min(least.beyond_guarantees, found.takeable.beyond_guarantees),
@@ -113,13 +119,13 @@ void RefusedTakers::Look() {
         left.push_back(refused);
         continue;
       }
-      LineAmounts& others = activated[quota];
-      found.is_full |= !others.empty() && figures.TakeableFor(quota, requests, others).empty();
+      LineAmounts& others = activated[refused->quota];
+      found.is_full |= !others.empty() && figures.TakeableFor(at->first, others).empty();
       if (found.is_full) {
         some_have_no_room = true;
         continue;
       }
-      AddAmounts(requests.front(), others);
+      AddAmounts(refused->requests.front(), others);
     }
     absl::StatusOr<std::shared_ptr<const PodInfo>> pod = PodInfo::Create(refused->pod);
     if (pod.ok()) pods.push_back(*std::move(pod));
@@ -141,7 +147,7 @@ absl::Time RefusedTakers::WhenDecayLetsIn(const std::vector<Refused*>& left) {
   absl::flat_hash_map<Alike, __int128> enough;  // the least, of pods that are alike
   for (const Refused* const refused : left) {
     if (book_.tree().spec(refused->quota).reclaim != ReclaimStrategy::kFairShare) continue;
-    const auto [at, is_new] = enough.try_emplace({refused->quota, refused->requests});
+    const auto [at, is_new] = enough.try_emplace(AlikeOf(*refused));
     at->second = is_new ? Enough(*refused) : std::min(at->second, Enough(*refused));
   }
   if (enough.empty()) return absl::InfiniteFuture();
@@ -149,8 +155,7 @@ absl::Time RefusedTakers::WhenDecayLetsIn(const std::vector<Refused*>& left) {
     const QuotaTree::Later later(book_.mutable_tree(), last_ + after);
     Figures figures(book_);
     return absl::c_any_of(enough, [&](const auto& alike) {
-      const auto& [quota, requests] = alike.first;
-      return figures.TakeableFor(quota, requests).beyond_shares >= alike.second;
+      return figures.TakeableFor(alike.first).beyond_shares >= alike.second;
     });
   };
   absl::Duration shortest = absl::InfiniteDuration(), longest = absl::ZeroDuration();
@@ -194,7 +199,8 @@ std::vector<RefusedTakers::Refused*> RefusedTakers::InOrder() {
 
 // --- Figures ---
 
-RefusedTakers::Figures::Figures(const QuotaBook& book) : tree_(book.tree()), shares_(book.tree()) {
+RefusedTakers::Figures::Figures(const QuotaBook& book)
+    : book_(book), tree_(book.tree()), shares_(book.tree()) {
   const auto add = [&](const QuotaBook::Sums& sums, auto& to) {
     for (const auto& [where, amount] : sums) {
       for (QuotaId quota = where.first; quota != -1; quota = tree_.parent(quota)) {
@@ -207,15 +213,49 @@ RefusedTakers::Figures::Figures(const QuotaBook& book) : tree_(book.tree()), sha
   add(book.Promised(), not_running_);
 }
 
-RefusedTakers::Takeable RefusedTakers::Figures::TakeableFor(QuotaId quota, const Requests& requests,
+// Of a claim that several of them use each has all.
+const LineAmounts& RefusedTakers::Figures::Given(QuotaId quota, int32_t priority) {
+  const auto [known, is_new] = given_.try_emplace({quota, priority});
+  LineAmounts& given = known->second;
+  if (!is_new || tree_.spec(quota).preemption == QuotaPreemption::kNever) return given;
+  for (const auto& [key, charge] : book_.ChargesOf(quota)) {
+    if (key.priority >= priority) break;
+    if (!charge->preemptible) continue;
+    AddAmounts(charge->amounts, given);
+    for (const ClaimCharge& claim : charge->claims) AddAmounts(claim.amounts, given);
+  }
+  return given;
+}
+
+bool RefusedTakers::Figures::MayReclaim(const Alike& alike) {
+  const LineAmounts& given = Given(alike.quota, alike.priority);
+  if (given.empty()) return false;
+  return absl::c_any_of(alike.requests, [&](const LineAmounts& request) {
+    for (QuotaId side = alike.quota; side != QuotaTree::kCluster; side = tree_.parent(side)) {
+      bool claims = false, is_within = true;
+      for (const auto& [line, amount] : request) {
+        if (amount <= 0 || !tree_.Concerns(side, line)) continue;
+        claims = true;
+        const int64_t more = amount - AmountOfLine(given, line);
+        is_within &= tree_.HeldWith(side, line, alike.quota, more) <= tree_.guarantee(side, line);
+      }
+      if (claims && is_within) return true;
+    }
+    return false;
+  });
+}
+
+RefusedTakers::Takeable RefusedTakers::Figures::TakeableFor(const Alike& alike,
                                                             const LineAmounts& and_more) {
+  const QuotaId quota = alike.quota;
+  const LineAmounts& given = Given(quota, alike.priority);
   const auto by = [&](Bound bound) {
     __int128 most = 0;
-    for (LineAmounts request : requests) {
+    for (LineAmounts request : alike.requests) {
       AddAmounts(and_more, request);
-      most = std::max(most, BeyondBelow(quota, request, bound));
+      most = std::max(most, BeyondBelow(quota, request, given, bound));
       for (QuotaId side = quota; side != QuotaTree::kCluster; side = tree_.parent(side)) {
-        most = std::max(most, BeyondBeside(side, quota, request, bound));
+        most = std::max(most, BeyondBeside(side, quota, request, given, bound));
       }
     }
     return most;
@@ -248,13 +288,15 @@ std::optional<__int128> RefusedTakers::Figures::Excess(__int128 has, __int128 wi
 }
 
 __int128 RefusedTakers::Figures::BeyondBeside(QuotaId side, QuotaId quota,
-                                              const LineAmounts& request, Bound bound) {
+                                              const LineAmounts& request, const LineAmounts& given,
+                                              Bound bound) {
   __int128 beyond = 0;
   for (const auto& [line, amount] : request) {
     if (amount <= 0 || !tree_.Concerns(side, line)) continue;
+    const int64_t less = AmountOfLine(given, line);
     const std::optional<__int128> excess =
-        Excess(tree_.Held(side, line), tree_.HeldWith(side, line, quota, amount),
-               BoundOf(side, line, bound), bound);
+        Excess(tree_.HeldWith(side, line, quota, -less),
+               tree_.HeldWith(side, line, quota, amount - less), BoundOf(side, line, bound), bound);
     if (!excess.has_value()) return 0;
     const QuotaId above = tree_.parent(side);
     beyond += RunningBeyondBelow(above, line, bound, *excess);
@@ -267,11 +309,11 @@ __int128 RefusedTakers::Figures::BeyondBeside(QuotaId side, QuotaId quota,
 }
 
 __int128 RefusedTakers::Figures::BeyondBelow(QuotaId quota, const LineAmounts& request,
-                                             Bound bound) {
+                                             const LineAmounts& given, Bound bound) {
   __int128 beyond = 0;
   for (const auto& [line, amount] : request) {
     if (amount <= 0 || !tree_.Concerns(quota, line)) continue;
-    const __int128 has = tree_.own(quota, line);
+    const __int128 has = tree_.own(quota, line) - AmountOfLine(given, line);
     const std::optional<__int128> excess =
         Excess(has, has + amount, OwnBound(quota, line, bound), bound);
     if (!excess.has_value()) return 0;

@@ -47,7 +47,8 @@ class RefusedTakers {
   // pods that are refused until something changes. Valid until the next call.
   const TakingRule& RuleInTrial();
   // PostFilter rejected the pod. `may_reclaim`: it may take from other quotas, but not enough. One
-  // that may not is remembered with FairShare alone: a guarantee has room again by an event.
+  // that may not, also once less important pods of its quota have gone for it, is remembered with
+  // FairShare alone: a guarantee has room again by an event.
   void Add(const PodInfo& pod, QuotaId quota, Requests requests, bool may_reclaim);
   // It is tried again, or gone.
   void Remove(UidRef pod) { refused_.Erase(pod); }
@@ -83,8 +84,20 @@ class RefusedTakers {
     Takeable takeable;     // when it was refused, or the least at a look since
     bool is_known = true;  // else it was refused in the attempt of a group, which is not over
   };
-  // Pods of one quota that ask for the same.
-  using Alike = std::pair<QuotaId, Requests>;
+  // Pods of one quota that ask for the same, with the same priority.
+  struct Alike {
+    QuotaId quota;
+    int32_t priority;
+    Requests requests;
+    friend bool operator==(const Alike&, const Alike&) = default;
+    template <typename H>
+    friend H AbslHashValue(H h, const Alike& alike) {
+      return H::combine(std::move(h), alike.quota, alike.priority, alike.requests);
+    }
+  };
+  static Alike AlikeOf(const Refused& refused) {
+    return {refused.quota, refused.priority, refused.requests};
+  }
   // What is found for them.
   struct Found {
     Takeable takeable;
@@ -95,18 +108,25 @@ class RefusedTakers {
    public:
     explicit Figures(const QuotaBook& book);
     // Of what pods of the quota ask for with the requests and so much more; nothing by a bound that
-    // its side would not stay within. TakingRule says it of a pod and a holder; this is generous,
-    // and does not ask who of them holds what.
-    Takeable TakeableFor(QuotaId quota, const Requests& requests, const LineAmounts& and_more = {});
+    // its side would not stay within, once less important pods of the quota itself have gone for
+    // it. TakingRule says it of a pod and a holder; this is generous, and does not ask who of them
+    // holds what.
+    Takeable TakeableFor(const Alike& alike, const LineAmounts& and_more = {});
+    // Whether some side would stay within its guarantee.
+    bool MayReclaim(const Alike& alike);
 
    private:
+    // What less important pods of the quota itself have, that would go for one of them.
+    const LineAmounts& Given(QuotaId quota, int32_t priority);
     enum class Bound : uint8_t { kGuarantee, kGuaranteeWithPlaces, kShare };
     __int128 BoundOf(QuotaId quota, int line, Bound bound);
     // What is left of it for pods of the quota itself.
     __int128 OwnBound(QuotaId quota, int line, Bound bound);
-    __int128 BeyondBeside(QuotaId side, QuotaId quota, const LineAmounts& request, Bound bound);
+    __int128 BeyondBeside(QuotaId side, QuotaId quota, const LineAmounts& request,
+                          const LineAmounts& given, Bound bound);
     // Of its children, by pods of the quota itself.
-    __int128 BeyondBelow(QuotaId quota, const LineAmounts& request, Bound bound);
+    __int128 BeyondBelow(QuotaId quota, const LineAmounts& request, const LineAmounts& given,
+                         Bound bound);
     // How much more than the bound its side would have with what is asked for; absent if nobody
     // gives it that.
     static std::optional<__int128> Excess(__int128 has, __int128 with, __int128 of, Bound bound);
@@ -114,8 +134,10 @@ class RefusedTakers {
     __int128 RunningBeyondBelow(QuotaId above, int line, Bound bound, __int128 excess);
     __int128 RunningBeyond(QuotaId quota, int line, Bound bound);
 
+    const QuotaBook& book_;
     const QuotaTree& tree_;
     QuotaShares shares_;
+    absl::flat_hash_map<std::pair<QuotaId, int32_t>, LineAmounts> given_;
     struct Beyond {
       __int128 of_one = 0, with_those_before = 0;
     };
@@ -126,7 +148,10 @@ class RefusedTakers {
   };
 
   // Figures::TakeableFor() as of now.
-  Takeable TakeableNow(QuotaId quota, const Requests& requests);
+  Takeable TakeableNow(const Refused& refused) {
+    return FiguresNow().TakeableFor(AlikeOf(refused));
+  }
+  Figures& FiguresNow();
   // While a group is tried, its plans are in the figures. So they are looked at when it is over.
   void LookAfterAttempt();
   // Looks then, or as soon after it as kPause allows, unless it looks before.

@@ -3,6 +3,7 @@
 #include "plugins/capacity_scheduling/victim_plan.h"
 
 #include <cstddef>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "berth/preemption/preemption.h"
 #include "plugins/capacity_scheduling/evictable_units.h"
 #include "plugins/capacity_scheduling/evicted_units.h"
+#include "plugins/capacity_scheduling/holding_units.h"
 #include "plugins/capacity_scheduling/pod_room.h"
 #include "plugins/capacity_scheduling/spared_units.h"
 #include "plugins/capacity_scheduling/spent_budgets.h"
@@ -171,6 +173,7 @@ class Planner {
       bool more = false;
       for (const int unit : units_.OnRow(site.row)) more |= evict(unit);
       if (more) fits = room_.Filter(site.row, gone);
+      if (!fits.ok()) fits = GatherHolders(site.row, gone, std::move(fits), evict);
       if (!fits.ok()) return fits;
       room = query_.trial.HasRoom();
     }
@@ -192,6 +195,33 @@ class Planner {
     }
     if (!room.ok()) sites_.AddWithoutRoom(site.row);
     return room;
+  }
+
+  // Where the pod still does not fit: those of other nodes that hold something together go until it
+  // does. Those of a holding of which one may not go stay.
+  template <class Evict>
+  Status GatherHolders(NodeRow row, EvictedUnits& gone, Status fits, const Evict& evict) {
+    const Symbol node = query_.handle.nodes().node(row).name();
+    for (const auto& [holding, units] : holding_.All()) {
+      if (!holding.CanBeUsedOn(node) || !holding.HasUserElsewhere(node)) continue;
+      if (!holding_.MayTryOne()) return fits;
+      std::vector<int> went;
+      bool all_go = true;
+      for (size_t i = 0; i < units.size() && all_go; ++i) {
+        if (gone.contains(units[i])) continue;
+        const std::vector<int> before(gone.all().begin(), gone.all().end());
+        all_go = evict(units[i]);
+        absl::c_copy_if(gone.all(), std::back_inserter(went),
+                        [&](int now) { return !absl::c_linear_search(before, now); });
+      }
+      if (all_go) {
+        fits = room_.Filter(row, gone);
+        if (fits.ok()) return fits;
+      } else {
+        for (const int unit : went) gone.Spare(unit);
+      }
+    }
+    return fits;
   }
 
   // --- What comes of it ---
@@ -259,6 +289,7 @@ class Planner {
   const PodRoom room_{query_, units_};
   EvictableUnits evictable_{query_, units_};
   VictimSites sites_{query_, units_, room_, evictable_, turns_, taken_};
+  HoldingUnits holding_{query_, units_};
   const SparedUnits spared_{query_, units_, room_, taken_};
   bool waits_ = false;                          // no other pod has to go
   Status not_now_;                              // then

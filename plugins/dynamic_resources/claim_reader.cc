@@ -6,7 +6,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "berth/api/node_selector.h"
+#include "berth/columns/node_table.h"
 #include "plugins/dynamic_resources/binding_conditions.h"
 #include "plugins/dynamic_resources/extended_resource_claim.h"
 
@@ -14,11 +14,13 @@ namespace berth {
 
 ClaimReader::ClaimReader(Handle& handle, ClusterDevices& devices,
                          std::shared_ptr<ExtendedResourceClasses> classes,
-                         std::optional<absl::Duration> binding_timeout)
+                         std::optional<absl::Duration> binding_timeout,
+                         std::shared_ptr<const PossibleVictims> victims)
     : handle_(handle),
       devices_(devices),
       classes_(std::move(classes)),
-      binding_timeout_(binding_timeout) {}
+      binding_timeout_(binding_timeout),
+      victims_(std::move(victims)) {}
 
 bool ClaimReader::MayUseDevices(const PodInfo& pod) const {
   return HasResourceClaims(pod) || (classes_ != nullptr && RequestsDeviceResources(pod));
@@ -40,7 +42,7 @@ Status ClaimReader::Read(const PodInfo& pod, ClaimsOfPod& of_pod) const {
   of_pod.lost.resize(of_pod.claims.size());
   of_pod.may_be_freed.resize(of_pod.claims.size());
   for (size_t i = 0; i < of_pod.claims.size(); ++i) {
-    Status status = ReadClaim(i, of_pod, asked);
+    Status status = ReadClaim(pod, i, of_pod, asked);
     if (!status.ok()) return status;
   }
   if (of_pod.special != nullptr) SignExtendedResources(pod, asked);
@@ -48,7 +50,8 @@ Status ClaimReader::Read(const PodInfo& pod, ClaimsOfPod& of_pod) const {
   return Status::Success();
 }
 
-Status ClaimReader::ReadClaim(size_t position, ClaimsOfPod& of_pod, PodSignature& asked) const {
+Status ClaimReader::ReadClaim(const PodInfo& pod, size_t position, ClaimsOfPod& of_pod,
+                              PodSignature& asked) const {
   const Object& object = of_pod.claims[position].object;
   const api::ResourceClaim& claim = of_pod.claims[position].claim();
   const bool is_allocated = claim.status().has_allocation();
@@ -62,8 +65,8 @@ Status ClaimReader::ReadClaim(size_t position, ClaimsOfPod& of_pod, PodSignature
     absl::StatusOr<NodeSelector> selector =
         NodeSelector::Create(allocation->node_selector(), "nodeSelectorTerms");
     if (!selector.ok()) return Status::Error(selector.status());
+    of_pod.may_be_freed[position] = MayBeFreed(pod, object, *selector);
     of_pod.available_on[position] = *std::move(selector);
-    of_pod.may_be_freed[position] = MayBeFreed(object);
     return Status::Success();
   }
   if (of_pod.is_special(position)) return Status::Success();
@@ -75,10 +78,30 @@ Status ClaimReader::ReadClaim(size_t position, ClaimsOfPod& of_pod, PodSignature
   return Status::Success();
 }
 
-bool ClaimReader::MayBeFreed(const Object& claim) const {
+bool ClaimReader::MayBeFreed(const PodInfo& pod, const Object& claim,
+                             const NodeSelector& available_on) const {
   const api::ResourceClaimStatus& status = claim.As<api::ResourceClaim>().status();
-  return status.has_allocation() && !status.reserved_for().empty() &&
-         absl::c_all_of(status.reserved_for(), IsPod) && devices_.InFlight(claim.uid()) == nullptr;
+  return victims_ != nullptr && status.has_allocation() && !status.reserved_for().empty() &&
+         devices_.InFlight(claim.uid()) == nullptr &&
+         absl::c_all_of(status.reserved_for(), [&](const auto& user) {
+           return IsPod(user) && MayUserGo(pod, user.uid(), available_on);
+         });
+}
+
+// Of devices for many nodes that is left to the search for victims: here it takes a look at each.
+bool ClaimReader::MayUserGo(const PodInfo& pod, absl::string_view user,
+                            const NodeSelector& available_on) const {
+  if (!available_on.pinned_node_names().has_value()) return true;
+  const NodeTable& nodes = handle_.nodes();
+  for (const Symbol name : *available_on.pinned_node_names()) {
+    const NodeRow row = nodes.FindRow(name);
+    if (row < 0) continue;
+    for (const std::shared_ptr<const PodInfo>& other : nodes.node(row).pods()) {
+      if (other->uid() != user) continue;
+      return victims_->Include(handle_.profile_name(), *other, pod);
+    }
+  }
+  return true;
 }
 
 std::shared_ptr<const ClaimsOfPod> ClaimReader::ReadWithout(
@@ -189,7 +212,9 @@ void ClaimReader::Sign(const PodInfo& pod, const std::vector<PodClaim>& claims,
     signature.Add(allocation != nullptr ? allocation->node_selector().SerializeAsString()
                                         : claim.claim().spec().SerializeAsString());
     signature.Add(int64_t{!WhyLostNow(claim.claim()).empty()});
-    signature.Add(int64_t{MayBeFreed(claim.object)});
+    signature.Add(
+        int64_t{allocation != nullptr &&
+                MayBeFreed(pod, claim.object, NodeSelector(allocation->node_selector()))});
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/time/time.h"
+#include "berth/api/node_selector.h"
 #include "berth/api/resource_v1.pb.h"
 #include "berth/devices/claim_to_allocate.h"
 #include "berth/devices/extended_resource_classes.h"
@@ -17,6 +18,7 @@
 #include "berth/framework/pod_info.h"
 #include "berth/framework/status.h"
 #include "berth/incremental/sign.h"
+#include "berth/preemption/held_elsewhere.h"
 #include "plugins/dynamic_resources/claims_state.h"
 #include "plugins/dynamic_resources/cluster_devices.h"
 #include "plugins/dynamic_resources/pod_claims.h"
@@ -27,10 +29,11 @@ namespace berth {
 class ClaimReader {
  public:
   // `classes`: null without DRAExtendedResource. `binding_timeout`: absent without
-  // DRADeviceBindingConditions.
+  // DRADeviceBindingConditions. `victims`: null without preemptForDevices.
   ClaimReader(Handle& handle, ClusterDevices& devices,
               std::shared_ptr<ExtendedResourceClasses> classes,
-              std::optional<absl::Duration> binding_timeout);
+              std::optional<absl::Duration> binding_timeout,
+              std::shared_ptr<const PossibleVictims> victims);
 
   // Whether the pod has claims, or may get the special one.
   bool MayUseDevices(const PodInfo& pod) const;
@@ -55,9 +58,12 @@ class ClaimReader {
   Asked AskedBy(const PodInfo& pod, const std::vector<PodClaim>& claims) const;
 
  private:
-  Status ReadClaim(size_t position, ClaimsOfPod& of_pod, PodSignature& asked) const;
-  // Whether pods have the claim's devices, and all who have are seen.
-  bool MayBeFreed(const Object& claim) const;
+  Status ReadClaim(const PodInfo& pod, size_t position, ClaimsOfPod& of_pod,
+                   PodSignature& asked) const;
+  // Whether pods have the claim's devices, and all who have are seen and may go for the pod.
+  bool MayBeFreed(const PodInfo& pod, const Object& claim, const NodeSelector& available_on) const;
+  bool MayUserGo(const PodInfo& pod, absl::string_view user,
+                 const NodeSelector& available_on) const;
   // Whether the classes of a claim exist.
   Status CheckClasses(const api::ResourceClaim& claim) const;
   ClaimToAllocate Parse(std::shared_ptr<const api::ResourceClaim> claim) const;
@@ -72,6 +78,7 @@ class ClaimReader {
   ClusterDevices& devices_;
   const std::shared_ptr<ExtendedResourceClasses> classes_;
   const std::optional<absl::Duration> binding_timeout_;
+  const std::shared_ptr<const PossibleVictims> victims_;
 };
 
 }  // namespace berth

@@ -135,7 +135,8 @@ struct ClaimsOfPod {
   // By claim: where an allocated one, or one in flight, can be used; absent if everywhere, or if it
   // is to be allocated.
   std::vector<std::optional<NodeSelector>> available_on;
-  // By claim: whether it would lose its devices if the pods that use it were evicted, and some do.
+  // By claim: whether it would lose its devices if the pods that use it were evicted, and some do;
+  // with preemptForDevices. False if one of them may not be evicted for the pod.
   std::vector<bool> may_be_freed;
   // By claim: why its devices will not be of use (WhyLost()); empty for most.
   std::vector<std::string> lost;

@@ -56,7 +56,8 @@ DynamicResources::DynamicResources(Handle& handle, const DynamicResourcesArgs& a
       devices_(handle.Shared<ClusterDevices>()),
       classes_(args.Features().extended_resources ? handle.Shared<ExtendedResourceClasses>()
                                                   : nullptr),
-      reader_(handle, *devices_, classes_, binding_timeout_),
+      reader_(handle, *devices_, classes_, binding_timeout_,
+              preempts_ ? handle.Shared<PossibleVictims>() : nullptr),
       allocations_(*devices_, args.FilterTimeout(), scoring_),
       gang_(*devices_),
       verdicts_(handle, allocations_, gang_, scoring_, preempts_),

@@ -78,7 +78,7 @@ class PodTopologySpread final : public Plugin,
   // Pods that the hard constraints count and that come, go or change their labels; nodes with all
   // topology keys that come, go or change labels or taints; a toleration of the pod's own.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
-  bool HintsReadSpecOnly() const override { return defaults_.constraints.empty(); }
+  bool HintsReadSpecOnly() const override;
   // By the labels that the hard constraints count.
   bool IndexPod(const PodInfo& pod, std::vector<uint64_t>& values) const override;
   bool IndexChange(const ObjectChange& change, std::vector<uint64_t>& values) const override;

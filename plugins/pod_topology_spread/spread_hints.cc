@@ -39,6 +39,13 @@ std::vector<ClusterEventWithHint> PodTopologySpread::EventsToRegister() const {
            }}};
 }
 
+// Only hard constraints reject; default ones depend on Services and the like.
+bool PodTopologySpread::HintsReadSpecOnly() const {
+  return absl::c_none_of(defaults_.constraints, [](const TopologySpreadConstraint& constraint) {
+    return constraint.when_unsatisfiable == UnsatisfiableAction::kDoNotSchedule;
+  });
+}
+
 bool PodTopologySpread::IndexPod(const PodInfo& pod, std::vector<uint64_t>& values) const {
   const absl::StatusOr<SpreadConstraints> constraints =
       ConstraintsOf(pod, UnsatisfiableAction::kDoNotSchedule);

@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "berth/api/time.h"
@@ -27,6 +28,33 @@ Value Failure(const Value& value, absl::string_view type) {
 
 bool AllDigits(absl::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), absl::ascii_isdigit);
+}
+
+// Go's strconv: not a number has no sign.
+bool IsNamedNumber(absl::string_view text) {
+  if (absl::EqualsIgnoreCase(text, "nan")) return true;
+  if (!absl::ConsumePrefix(&text, "+")) absl::ConsumePrefix(&text, "-");
+  return absl::EqualsIgnoreCase(text, "inf") || absl::EqualsIgnoreCase(text, "infinity");
+}
+
+bool HasHexPrefix(absl::string_view text) {
+  if (!text.empty() && (text[0] == '-' || text[0] == '+')) text.remove_prefix(1);
+  return absl::StartsWithIgnoreCase(text, "0x");
+}
+
+// Go's strconv: an underscore stands behind a digit, or the prefix of a base, and before a digit.
+bool UnderscoresSeparateDigits(absl::string_view text) {
+  const bool is_hex = HasHexPrefix(text);
+  const size_t prefix = is_hex ? absl::AsciiStrToLower(text).find('x') : absl::string_view::npos;
+  const auto is_digit = [&](size_t at) {
+    return at < text.size() &&
+           (absl::ascii_isdigit(text[at]) || (is_hex && absl::ascii_isxdigit(text[at])));
+  };
+  for (size_t at = text.find('_'); at != absl::string_view::npos; at = text.find('_', at + 1)) {
+    const bool is_behind_one = at > 0 && (is_digit(at - 1) || at - 1 == prefix);
+    if (!is_behind_one || !is_digit(at + 1)) return false;
+  }
+  return true;
 }
 
 // How far east of UTC the clock was that shows `text`, which is a time: "…+02:00".
@@ -132,9 +160,16 @@ Value ToDouble(const Value& value) {
     case Kind::kUint:
       return Value::Double(static_cast<double>(value.Get<uint64_t>()));
     case Kind::kString: {
-      const absl::string_view text = value.text();
-      double d;
+      absl::string_view text = value.text();
       if (text.empty() || absl::ascii_isspace(text[0]) || absl::ascii_isspace(text.back())) break;
+      std::string without_underscores;
+      if (absl::StrContains(text, '_')) {
+        if (!UnderscoresSeparateDigits(text)) break;
+        text = without_underscores = absl::StrReplaceAll(text, {{"_", ""}});
+      }
+      double d;
+      if (text.find_first_of("nN") != absl::string_view::npos && !IsNamedNumber(text)) break;
+      if (HasHexPrefix(text) && text.find_first_of("pP") == absl::string_view::npos) break;
       if (!absl::SimpleAtod(text, &d)) break;
       // What is too large is no number; infinity has to be written out.
       if (std::isinf(d) && text.find_first_of("iI") == absl::string_view::npos) break;

@@ -36,9 +36,17 @@ Found LookUpInList(const std::vector<Value>& list, const Value& key) {
   return {&list[static_cast<size_t>(index)], ""};
 }
 
+// cel-go looks up no others, though a map may have them.
+bool IsQualifier(const Value& key) {
+  return key.Is<bool>() || IsNumber(key) || key.IsString() || key.IsError();
+}
+
 Found LookUp(const Value& object, const Value& key) {
   if (object.IsList()) return LookUpInList(object.elements(), key);
   if (!object.IsMap()) return {};
+  if (!IsQualifier(key)) {
+    return {nullptr, absl::StrCat("invalid qualifier type: ", key.type_name())};
+  }
   const Value* found = object.map().Find(key);
   if (found == nullptr) found = object.map().fallback().get();
   return {found, ""};

@@ -124,6 +124,7 @@ std::optional<Map::Key> Map::KeyOf(const Value& value) {
     if (d == std::trunc(d) && d >= 0 && d < kTwoTo64) return Key(static_cast<uint64_t>(d));
     return Key(d);
   }
+  if (value.Is<NullValue>()) return Key(std::monostate());
   return std::nullopt;
 }
 

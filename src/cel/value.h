@@ -156,7 +156,7 @@ class Map {
 
  private:
   // Any number that is an integer is a key as that integer.
-  using Key = std::variant<bool, int64_t, uint64_t, double, std::string>;
+  using Key = std::variant<bool, int64_t, uint64_t, double, std::string, std::monostate>;
   static std::optional<Key> KeyOf(const Value& value);
 
   std::vector<Entry> entries_;

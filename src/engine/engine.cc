@@ -352,29 +352,36 @@ class Engine::AttemptIntake final : public EventIntake {
       : EventIntake(engine.options_.work_budget_steps),
         engine_(engine),
         entry_(entry),
-        request_(request) {
-    for (const PendingPod& member : entry.members) members_.push_back(member.pod.get());
-  }
+        request_(request),
+        group_changes_(entry.group_changes) {}
 
   bool TakeIn(const Binder::Members& placed) override {
-    engine_.metrics_.Yielded();
+    const SteadyTime begun = std::chrono::steady_clock::now();
     if (engine_.observe_ != nullptr) {
       AttemptResult undecided;
       undecided.yielded = true;
-      engine_.Observe(request_, undecided, entry_.requeued_by, std::chrono::steady_clock::now());
+      engine_.Observe(request_, undecided, entry_.requeued_by, begun);
     }
+    engine_.queue_.Tick(engine_.options_.clock->Now());
     engine_.consecutive_events_ = 0;
     engine_.queue_steps_ = engine_.queue_.steps();
-    return !engine_.TakeInbox(kMaxConsecutiveEvents) || IsUpToDate(placed);
+    const bool any = engine_.TakeInbox(kMaxConsecutiveEvents);
+    gave_up_ = any && !IsUpToDate(placed);
+    if (!gave_up_) engine_.metrics_.Yielded();
+    spent_ += absl::FromChrono(std::chrono::steady_clock::now() - begun);
+    return !gave_up_;
   }
 
+  bool gave_up() const { return gave_up_; }
+  // What was not spent on the attempt itself.
+  absl::Duration spent() const { return spent_; }
+
  private:
-  // The queue hears of changes of pods that are not placed, and of all that go.
+  // Whether the group, and so what it needs to start, is the same, and so are its pods: the queue
+  // does not hear of changes of those that are placed.
   bool IsUpToDate(const Binder::Members& placed) const {
-    return absl::c_equal(entry_.members, members_,
-                         [](const PendingPod& member, const PodInfo* before) {
-                           return member.pod.get() == before;
-                         }) &&
+    return entry_.group_changes == group_changes_ &&
+           entry_.members.size() == request_.pods.size() &&
            absl::c_all_of(placed, [&](const Binder::Member& member) {
              const std::shared_ptr<const PodInfo>& pod = member.placement.pod;
              return engine_.cluster_.FindPod(*pod->identity()) == pod;
@@ -384,7 +391,9 @@ class Engine::AttemptIntake final : public EventIntake {
   Engine& engine_;
   const QueueEntry& entry_;
   const AttemptRequest& request_;
-  std::vector<const PodInfo*> members_;  // of the entry; `request_` keeps them
+  const uint32_t group_changes_;
+  bool gave_up_ = false;
+  absl::Duration spent_;
 };
 
 // The attempt was given up. Events changed pods while they counted as placed, so that the queue did
@@ -418,11 +427,12 @@ void Engine::TryEntry(const QueueEntry& entry) {
   const SteadyTime ended = now();
   unfinished_.cycles += result.cycles;
   if (timed) unfinished_.spent += absl::FromChrono(ended - begun);
+  if (timed && intake.has_value()) unfinished_.spent -= intake->spent();
   if (observe_ != nullptr) Observe(request, result, requeued_by, ended);
   if (result.yielded) {
     unfinished_.entry = &entry;
     metrics_.Yielded();
-    if (entry.is_group) {
+    if (intake.has_value() && intake->gave_up()) {
       ++unfinished_.given_up;
       UpdateMembers(request);
     }

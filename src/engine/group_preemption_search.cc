@@ -27,6 +27,10 @@ using PodPtr = std::shared_ptr<const PodInfo>;
 // pods whose devices are free.
 constexpr int64_t kStepsOfAllocation = 16;
 constexpr size_t kMostPodsBesideClaims = 64;
+// Where victims go by rules of a plugin, quotas follow each pod that is taken off, and the plugin
+// plans anew for each member.
+constexpr size_t kMostPodsByRules = 64;
+constexpr int64_t kStepsOfPlanByRules = 100;
 
 // Pods that may be evicted for some member, as far as is known before a plan is made.
 struct PodsThatMayGo {
@@ -190,14 +194,15 @@ GroupPreemption::EvictionSearch GroupPreemption::PlanBySearch(
       request.pods, [](const PodPtr& pod) { return !pod->spec().resource_claims().empty(); });
   auto most = static_cast<size_t>(request.group_search_steps);
   if (have_claims) most = std::min(most, kMostPodsBesideClaims);
+  const bool goes_by_rules = HasVictimRules(request);
+  if (goes_by_rules) most = std::min(most, kMostPodsByRules);
   const bool looks_elsewhere =
-      !have_claims && !HasVictimRules(request) &&
+      !have_claims && !goes_by_rules &&
       !Draft(request, cluster_, pod_scheduler_, leaving).MembersOnlyCompete();
   PodsThatMayGo going =
-      HasVictimRules(request)
-          ? PodsByVictimRules(request, cluster_, most)
-          : LessImportantPods(request, cluster_, most,
-                              looks_elsewhere ? Where::kAnywhere : Where::kOnNodesOfUse);
+      goes_by_rules ? PodsByVictimRules(request, cluster_, most)
+                    : LessImportantPods(request, cluster_, most,
+                                        looks_elsewhere ? Where::kAnywhere : Where::kOnNodesOfUse);
   std::optional<VictimsAnywhere> anywhere;
   if (looks_elsewhere && going.is_all) {
     anywhere = FindVictimsAnywhere(request, cluster_, going.pods);
@@ -242,8 +247,10 @@ GroupPreemption::EvictionSearch GroupPreemption::PlanBySearch(
       if (!refused.has_value()) Adopt(!leaving.empty(), draft, result);
       result.cycles += draft.cycles();
       result.post_filters += draft.post_filters();
-      bounded.group_search_steps -= draft.cycles();
-      result.eviction_steps += draft.cycles();
+      const int64_t steps =
+          draft.cycles() + (goes_by_rules ? kStepsOfPlanByRules * draft.post_filters() : 0);
+      bounded.group_search_steps -= steps;
+      result.eviction_steps += steps;
       if (!refused.has_value()) {
         search.answer = GroupAnswer::kPlan;
         return search;

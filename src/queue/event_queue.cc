@@ -326,7 +326,12 @@ void EventQueue::Reindex(QueueEntry& entry) {
   const uint64_t since = FirstPendingEvent(entry);
   key.who = entry.AnyMember().pod->shared_spec().get();
   const bool is_unasked = since < next_event_ && !(entry.hint_class->key == key);
-  if (!hints_read_spec_only || entry.is_group || is_unasked) key.who = &entry;
+  if (!hints_read_spec_only || entry.is_group || is_unasked) {
+    // Where it is found goes by its spec (FindIndexKeys).
+    const auto spec = reinterpret_cast<uintptr_t>(std::exchange(key.who, &entry));
+    key.role.push_back(static_cast<uint32_t>(spec));
+    key.role.push_back(static_cast<uint32_t>(uint64_t{spec} >> 32));
+  }
   hint_classes_.Set(
       entry, std::move(key), slots, [&] { return FindIndexKeys(entry, slots); }, since);
 }

@@ -88,6 +88,7 @@ struct QueueEntry {
   // after a wait for Permit that came to nothing, because its group plugin asks for it, or because
   // an eviction for it was refused.
   bool requires_backoff = false;
+  uint32_t group_changes = 0;             // of a group: so often it changed (GroupChanged())
   bool only_room = false;                 // Rejection::only_room of the last attempt
   std::vector<PendingPod> members;        // may be tried, by order of arrival
   std::vector<PendingPod> gated_members;  // held back by PreEnqueue, by order of arrival

@@ -471,7 +471,10 @@ std::vector<QueueEntry*> SchedulingQueue::EntriesOfGroup(absl::string_view group
 
 void SchedulingQueue::GroupChanged(absl::string_view group) {
   metrics_.SetCause("GroupChanged");
-  for (Entry* const entry : EntriesOfGroup(group)) requeuer_.RecheckGroup(*entry);
+  for (Entry* const entry : EntriesOfGroup(group)) {
+    ++entry->group_changes;
+    requeuer_.RecheckGroup(*entry);
+  }
 }
 
 absl::Status SchedulingQueue::CheckInvariants() const {

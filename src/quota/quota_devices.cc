@@ -21,6 +21,10 @@ namespace {
 
 constexpr int64_t kWhole = 1000;
 
+// Selectors that are compared, device by device, when slices have changed. With more than that, all
+// who ask for devices by selectors are taken to be concerned.
+constexpr size_t kMostCompared = 256;
+
 // Drivers of GPUs, whose classes have their names: NVIDIA's, AMD's, Intel's, and the example.
 constexpr absl::string_view kGpuDrivers[] = {"gpu.nvidia.com", "gpu.amd.com", "gpu.intel.com",
                                              "gpu.example.com"};
@@ -77,11 +81,24 @@ std::vector<std::string> ExpressionsOf(const Request& request,
   return expressions;
 }
 
-using PoolKey = std::pair<std::string, std::string>;  // driver, pool
+// As lines see a device. Those that look the same cannot be told apart.
+struct SeenDevice {
+  DeviceId id;
+  Symbol node;                       // empty: for several
+  std::vector<int> lines;            // by attribute, that see it
+  std::vector<std::string> counted;  // as a GPU: the sets of counters of which it is a part
+  bool is_gpu = false;
+  std::vector<int> selected_by;  // what selects it, by its position
+  bool is_shared = false;        // if something does
 
-PoolKey PoolOf(const api::ResourceSliceSpec& slice) {
-  return {slice.driver(), slice.pool().name()};
-}
+  bool is_seen() const { return !lines.empty() || is_gpu || !selected_by.empty(); }
+  friend bool operator==(const SeenDevice&, const SeenDevice&) = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const SeenDevice& seen) {
+    return H::combine(std::move(h), seen.id, seen.node, seen.lines, seen.counted, seen.is_gpu,
+                      seen.selected_by, seen.is_shared);
+  }
+};
 
 }  // namespace
 
@@ -100,55 +117,141 @@ int64_t GpuMilliOf(const api::DeviceClass& device_class) {
   return GpuMilliOf(one);
 }
 
-void QuotaDevices::Read(absl::Span<const Object* const> slices, absl::Span<const QuotaLine> lines) {
-  attribute_lines_.clear();
+struct QuotaDevices::Slice {
+  DeviceSelectors::SlicePtr slice;
+  std::pair<Symbol, Symbol> pool;  // after the driver
+  Symbol node;                     // empty: for several
+  bool are_gpus = false;
+  std::vector<std::vector<int>> lines;  // by device: those by attribute that see it
+
+  const api::ResourceSliceSpec& spec() const { return slice->spec(); }
+  DeviceId IdOf(int device) const {
+    return {pool.first, pool.second, Symbol::Intern(spec().devices(device).name())};
+  }
+};
+
+QuotaDevices::SlicePtr QuotaDevices::See(const Object& object) const {
+  auto seen = std::make_shared<Slice>();
+  seen->slice = object.Share<api::ResourceSlice>();
+  const api::ResourceSliceSpec& spec = seen->spec();
+  seen->pool = {Symbol::Intern(spec.driver()), Symbol::Intern(spec.pool().name())};
+  seen->node = Symbol::Intern(spec.node_name());
+  seen->are_gpus = absl::c_linear_search(kGpuDrivers, spec.driver());
+  seen->lines.resize(spec.devices_size());
+  for (int device = 0; device < spec.devices_size(); ++device) {
+    for (size_t i = 0; i < attribute_lines_.size(); ++i) {
+      const QuotaLine& line = attribute_lines_[i];
+      if (ValueOf(spec.devices(device), spec.driver(), line.attribute()) == line.value.view()) {
+        seen->lines[device].push_back(static_cast<int>(i));
+      }
+    }
+  }
+  return seen;
+}
+
+QuotaDevices::Difference QuotaDevices::Read(absl::Span<const Object* const> slices,
+                                            absl::Span<const QuotaLine> lines) {
+  std::vector<QuotaLine> attribute_lines;
+  absl::c_copy_if(lines, std::back_inserter(attribute_lines),
+                  [](const QuotaLine& line) { return !line.attribute().empty(); });
+  const bool counts_gpus = absl::c_any_of(
+      lines, [](const QuotaLine& line) { return line.counts == QuotaLine::Counts::kGpu; });
+  if (attribute_lines != attribute_lines_ || counts_gpus != counts_gpus_) {
+    attribute_lines_ = std::move(attribute_lines);
+    counts_gpus_ = counts_gpus;
+    seen_.clear();
+    slices_.clear();
+    selected_.clear();
+    Sum();
+  }
+  decltype(seen_) seen;
+  absl::flat_hash_map<std::pair<Symbol, Symbol>, int64_t> newest;
+  std::vector<SlicePtr> now;
+  std::vector<DeviceSelectors::SlicePtr> kept;
+  for (const Object* const object : slices) {
+    kept.push_back(object->Share<api::ResourceSlice>());
+    const auto known = seen_.find(kept.back());
+    now.push_back(known != seen_.end() ? known->second : See(*object));
+    seen.emplace(kept.back(), now.back());
+    const int64_t of_slice = now.back()->spec().pool().generation();
+    int64_t& generation = newest.try_emplace(now.back()->pool, of_slice).first->second;
+    generation = std::max(generation, of_slice);
+  }
+  seen_ = std::move(seen);
+  std::erase_if(now, [&](const SlicePtr& slice) {
+    return slice->spec().pool().generation() != newest[slice->pool];
+  });
+  if (now == slices_) return {};
+  if (looks_at_devices() && selectors_ == nullptr) selectors_ = std::make_shared<DeviceSelectors>();
+  Difference difference = DifferenceOf(slices_, now);
+  if (selectors_ != nullptr) selectors_->Keep(kept);
+  slices_ = std::move(now);
+  if (difference.any) Sum();
+  if (difference.in_selected) selected_.clear();
+  return difference;
+}
+
+QuotaDevices::Difference QuotaDevices::DifferenceOf(absl::Span<const SlicePtr> before,
+                                                    absl::Span<const SlicePtr> now) const {
+  absl::flat_hash_map<SlicePtr, int> slices;
+  for (const SlicePtr& slice : before) --slices[slice];
+  for (const SlicePtr& slice : now) ++slices[slice];
+  const bool is_too_much = selected_.size() > kMostCompared;
+  Difference difference{.in_selected = is_too_much};
+  absl::flat_hash_map<SeenDevice, int> devices;
+  for (const auto& [slice, sign] : slices) {
+    if (sign == 0) continue;
+    for (int i = 0; i < slice->spec().devices_size(); ++i) {
+      const api::SliceDevice& device = slice->spec().devices(i);
+      SeenDevice seen{.id = slice->IdOf(i),
+                      .node = slice->node,
+                      .lines = slice->lines[i],
+                      .is_gpu = slice->are_gpus};
+      if (seen.is_gpu) {
+        for (const auto& part : device.consumes_counters()) {
+          seen.counted.push_back(part.counter_set());
+        }
+      }
+      int position = 0;
+      for (const auto& [expressions, selected] : selected_) {
+        if (!is_too_much && selectors_->AllMatch(slice->slice, i, expressions)) {
+          seen.selected_by.push_back(position);
+        }
+        ++position;
+      }
+      seen.is_shared = !seen.selected_by.empty() && device.allow_multiple_allocations();
+      if (seen.is_seen()) devices[std::move(seen)] += sign;
+    }
+  }
+  for (const auto& [device, count] : devices) {
+    if (count == 0) continue;
+    difference.any = true;
+    difference.in_selected |= !device.selected_by.empty();
+    if (device.lines.empty()) continue;
+    difference.devices.insert(device.id);
+    difference.nodes.insert(device.node);
+  }
+  difference.any |= difference.in_selected;
+  return difference;
+}
+
+void QuotaDevices::Sum() {
   nodes_.clear();
   devices_.clear();
-  all_devices_.clear();
-  selected_.clear();
-  absl::c_copy_if(lines, std::back_inserter(attribute_lines_),
-                  [](const QuotaLine& line) { return !line.attribute().empty(); });
-  counts_gpus_ = absl::c_any_of(
-      lines, [](const QuotaLine& line) { return line.counts == QuotaLine::Counts::kGpu; });
-  const bool looks_at_devices = counts_gpus_ || !attribute_lines_.empty();
-  if (looks_at_devices) {
-    if (selectors_ == nullptr) selectors_ = std::make_shared<DeviceSelectors>();
-    std::vector<DeviceSelectors::SlicePtr> kept;
-    for (const Object* const slice : slices) kept.push_back(slice->Share<api::ResourceSlice>());
-    selectors_->Keep(kept);
-  }
-  std::map<PoolKey, int64_t> newest;
-  for (const Object* const object : slices) {
-    const api::ResourceSliceSpec& slice = object->As<api::ResourceSlice>().spec();
-    int64_t& generation =
-        newest.try_emplace(PoolOf(slice), slice.pool().generation()).first->second;
-    generation = std::max(generation, slice.pool().generation());
-  }
-  for (const Object* const object : slices) {
-    const api::ResourceSliceSpec& slice = object->As<api::ResourceSlice>().spec();
-    if (slice.pool().generation() != newest[PoolOf(slice)]) continue;
-    const bool are_gpus = absl::c_linear_search(kGpuDrivers, slice.driver());
+  for (const SlicePtr& slice : slices_) {
     OnNode nobody;
-    OnNode& on_node =
-        slice.node_name().empty() ? nobody : nodes_[Symbol::Intern(slice.node_name())];
+    OnNode& on_node = slice->node == Symbol() ? nobody : nodes_[slice->node];
     on_node.gpu_milli_of_line.resize(attribute_lines_.size());
     Gpus all;
     std::vector<Gpus> of_line(attribute_lines_.size());
-    for (int position = 0; position < slice.devices_size(); ++position) {
-      const api::SliceDevice& device = slice.devices(position);
-      if (are_gpus) all.Add(device);
-      if (looks_at_devices) {
-        all_devices_.push_back(
-            {object->Share<api::ResourceSlice>(), position, Symbol::Intern(slice.node_name()), {}});
-      }
-      for (size_t i = 0; i < attribute_lines_.size(); ++i) {
-        const QuotaLine& line = attribute_lines_[i];
-        if (ValueOf(device, slice.driver(), line.attribute()) != line.value.view()) continue;
-        devices_[DeviceId::Of(slice.driver(), slice.pool().name(), device.name())].push_back(
-            static_cast<int>(i));
-        all_devices_.back().lines.push_back(static_cast<int>(i));
-        if (!absl::c_linear_search(on_node.marks, line.mark)) on_node.marks.push_back(line.mark);
-        if (are_gpus) of_line[i].Add(device);
+    for (int position = 0; position < slice->spec().devices_size(); ++position) {
+      const api::SliceDevice& device = slice->spec().devices(position);
+      if (slice->are_gpus) all.Add(device);
+      for (const int i : slice->lines[position]) {
+        devices_[slice->IdOf(position)].push_back(i);
+        const Symbol mark = attribute_lines_[i].mark;
+        if (!absl::c_linear_search(on_node.marks, mark)) on_node.marks.push_back(mark);
+        if (slice->are_gpus) of_line[i].Add(device);
       }
     }
     on_node.gpu_milli += all.milli();
@@ -164,17 +267,18 @@ const QuotaDevices::Selected& QuotaDevices::SelectedBy(
   selected.of_lines.resize(attribute_lines_.size());
   std::map<std::pair<int, Symbol>, int64_t> on_nodes;
   std::map<Symbol, int64_t> all_on_nodes;
-  for (const Listed& listed : all_devices_) {
-    if (!selectors_->AllMatch(listed.slice, listed.device, expressions)) continue;
-    ++all_on_nodes[listed.node];
-    selected.any_is_shared |=
-        listed.slice->spec().devices(listed.device).allow_multiple_allocations();
-    for (int line = 0; line < static_cast<int>(attribute_lines_.size()); ++line) {
-      OfLine& of_line = selected.of_lines[line];
-      if (absl::c_linear_search(listed.lines, line)) {
-        of_line.most = std::max(of_line.most, ++on_nodes[{line, listed.node}]);
-      } else {
-        of_line.has_others = true;
+  for (const SlicePtr& slice : slices_) {
+    for (int device = 0; device < slice->spec().devices_size(); ++device) {
+      if (!selectors_->AllMatch(slice->slice, device, expressions)) continue;
+      ++all_on_nodes[slice->node];
+      selected.any_is_shared |= slice->spec().devices(device).allow_multiple_allocations();
+      for (int line = 0; line < static_cast<int>(attribute_lines_.size()); ++line) {
+        OfLine& of_line = selected.of_lines[line];
+        if (absl::c_linear_search(slice->lines[device], line)) {
+          of_line.most = std::max(of_line.most, ++on_nodes[{line, slice->node}]);
+        } else {
+          of_line.has_others = true;
+        }
       }
     }
   }

@@ -43,6 +43,25 @@ TEST(DeviceSelector, SeesTheDevice) {
   }
 }
 
+// The API server stores quantities in their canonical form.
+TEST(DeviceSelector, CapacityIsAnIntegerAsItIsStored) {
+  const Device device({.driver = "d",
+                       .capacity = {{"memory", *Quantity::Parse("1.5Gi")},
+                                    {"cores", *Quantity::Parse("2000m")},
+                                    {"part", *Quantity::Parse("0.5")},
+                                    {"much", *Quantity::Parse("2Pi")}}});
+  EXPECT_EQ(Ask("device.capacity['d'].memory.asInteger() == 1610612736", device), "true");
+  EXPECT_EQ(Ask("device.capacity['d'].cores.asInteger() == 2", device), "true");
+  EXPECT_EQ(Ask("device.capacity['d'].part.isInteger()", device), "false");
+  EXPECT_EQ(Ask("device.capacity['d'].much.isInteger()", device), "false");
+}
+
+TEST(DeviceSelector, DomainsAreNoZeroValue) {
+  const Device device({.driver = "d"});
+  EXPECT_EQ(Ask("optional.ofNonZeroValue(device.attributes).hasValue()", device), "true");
+  EXPECT_EQ(Ask("optional.ofNonZeroValue(device.attributes['d']).hasValue()", device), "false");
+}
+
 TEST(DeviceSelector, MustBeBool) {
   const Device device = Gpu();
   EXPECT_EQ(Ask("device.driver", device), "must evaluate to bool or the unknown type, not string");

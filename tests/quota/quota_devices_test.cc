@@ -89,6 +89,48 @@ TEST(QuotaDevicesTest, CountsWholeGpusAndThoseThatAreOfferedInParts) {
   EXPECT_FALSE(slices.Covers("n0", kBig));
 }
 
+TEST(QuotaDevicesTest, SaysInWhatLinesSeeSlicesDiffer) {
+  QuotaDevices devices;
+  const auto read = [&](const std::vector<std::string>& yaml) {
+    std::vector<Object> objects;
+    for (const std::string& text : yaml) objects.push_back(ObjectsFromYaml(text)[0]);
+    std::vector<const Object*> slices;
+    for (const Object& object : objects) slices.push_back(&object);
+    return devices.Read(slices, {{kHopper, kBig, kGpus}});
+  };
+  const std::string hopper = "{name: a, attributes: {architecture: {string: Hopper}}}";
+  read({SliceOf("n0", 1, hopper)});
+  EXPECT_FALSE(read({SliceOf("n0", 2, hopper)}).any);
+  EXPECT_FALSE(
+      read({SliceOf("n0", 3, hopper), SliceOf("n0", 1, "{name: x}", "nic.example.com")}).any);
+
+  const QuotaDevices::Difference more = read({SliceOf("n0", 4, hopper + ", {name: b}")});
+  EXPECT_TRUE(more.any);  // a GPU more
+  EXPECT_TRUE(more.devices.empty());
+  EXPECT_FALSE(more.in_selected);
+
+  const QuotaDevices::Difference less = read({SliceOf("n0", 5, "{name: a}, {name: b}")});
+  EXPECT_TRUE(less.devices.contains(DeviceId::Of("gpu.nvidia.com", "n0", "a")));
+  EXPECT_TRUE(less.nodes.contains(Symbol::Intern("n0")));
+  EXPECT_FALSE(less.in_selected);
+
+  // A claim is asked about: from now on what its selector matches counts.
+  const Object claim = ObjectsFromYaml(
+      "{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: c, namespace: d}, "
+      "spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu.nvidia.com, "
+      "allocationMode: All, selectors: [{cel: {expression: 'device.driver == "
+      "\"nic.example.com\"'}}]}}]}}}")[0];
+  api::DeviceClass of_gpus;
+  of_gpus.mutable_metadata()->set_name("gpu.nvidia.com");
+  PodAmounts amounts;
+  devices.AddClaim(
+      claim.As<api::ResourceClaim>(), [&](absl::string_view) { return &of_gpus; }, amounts);
+  EXPECT_EQ(amounts.gpu_milli, 0);
+  const std::string gpus = SliceOf("n0", 6, "{name: a}, {name: b}");
+  EXPECT_FALSE(read({gpus, SliceOf("n1", 1, "{name: other}", "other.example.com")}).any);
+  EXPECT_TRUE(read({gpus, SliceOf("n1", 2, "{name: x}", "nic.example.com")}).in_selected);
+}
+
 TEST(QuotaDevicesTest, WhatAClassCountsAs) {
   const auto milli = [](const std::string& metadata, const std::string& spec = "{}") {
     const Object made = ObjectsFromYaml(

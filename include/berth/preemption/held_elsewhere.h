@@ -52,6 +52,24 @@ class SharedHoldings {
   absl::flat_hash_map<std::string, Find> of_profile_;
 };
 
+// Handle::Shared<PossibleVictims>(): whom plugins of a profile evict for a pod at all, where that
+// is enough. Pods of a lower priority unless the plugin that evicts says otherwise. Scheduling
+// thread.
+class PossibleVictims {
+ public:
+  using Test = std::function<bool(const PodInfo& victim, const PodInfo& pod)>;
+
+  void Set(absl::string_view profile, Test test) { of_profile_[profile] = std::move(test); }
+  bool Include(absl::string_view profile, const PodInfo& victim, const PodInfo& pod) const {
+    const auto test = of_profile_.find(profile);
+    return test == of_profile_.end() ? victim.priority() < pod.priority()
+                                     : test->second(victim, pod);
+  }
+
+ private:
+  absl::flat_hash_map<std::string, Test> of_profile_;
+};
+
 }  // namespace berth
 
 #endif  // BERTH_PREEMPTION_HELD_ELSEWHERE_H_

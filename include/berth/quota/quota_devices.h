@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -38,8 +39,18 @@ int64_t GpuMilliOf(const api::DeviceClass& device_class);
 // What the lines of a tree see of slices. Threads: none of its own.
 class QuotaDevices {
  public:
-  // The slices as they are, each pool's newest generation.
-  void Read(absl::Span<const Object* const> slices, absl::Span<const QuotaLine> lines);
+  // In what lines see slices differ from those before. What nobody has asked about since, as other
+  // selectors, may differ as well.
+  struct Difference {
+    bool any = false;
+    bool in_selected = false;               // what selectors match that were asked about
+    absl::flat_hash_set<DeviceId> devices;  // of which other lines see the attribute now
+    absl::flat_hash_set<Symbol> nodes;      // that alone have such devices, or had
+  };
+
+  // The slices as they are, each pool's newest generation. Looks only at slices that it has not
+  // read before. With other lines than before what it returns says nothing.
+  Difference Read(absl::Span<const Object* const> slices, absl::Span<const QuotaLine> lines);
 
   // What QuotaLine::Covers() is asked with: the node's labels and, for each line by attribute, a
   // mark if a device for the node alone has it. Valid until the next call with another node, or
@@ -112,17 +123,20 @@ class QuotaDevices {
   void AddRequest(const api::DeviceRequest& request, FindClass find_class,
                   PodAmounts& amounts) const;
 
+  // What lines see of one slice.
+  struct Slice;
+  using SlicePtr = std::shared_ptr<const Slice>;
+  SlicePtr See(const Object& slice) const;
+  // Of the slices in the first list and not in the second one, or the reverse.
+  Difference DifferenceOf(absl::Span<const SlicePtr> before, absl::Span<const SlicePtr> now) const;
+  void Sum();  // nodes_ and devices_
+
   std::vector<QuotaLine> attribute_lines_;
   bool counts_gpus_ = false;  // some line does
+  bool looks_at_devices() const { return counts_gpus_ || !attribute_lines_.empty(); }
+  absl::flat_hash_map<DeviceSelectors::SlicePtr, SlicePtr> seen_;
+  std::vector<SlicePtr> slices_;  // those of each pool's newest generation
   absl::flat_hash_map<Symbol, OnNode> nodes_;
-  // If there are lines with an attribute, or of GPUs.
-  struct Listed {
-    DeviceSelectors::SlicePtr slice;
-    int device;              // in the slice
-    Symbol node;             // empty: for several
-    std::vector<int> lines;  // whose attribute it has
-  };
-  std::vector<Listed> all_devices_;
   std::shared_ptr<DeviceSelectors> selectors_;
   mutable std::map<std::vector<std::string>, Selected> selected_;  // by expressions
   // Devices of some attribute line, and of which.

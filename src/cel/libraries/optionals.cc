@@ -8,7 +8,8 @@ namespace {
 
 Value Unused(Budget&, Arguments) { return Value::NoSuchOverload(); }
 
-// cel-go: false, 0, "", empty lists and maps, null, none, and the zero of times.
+// cel-go: false, 0, "", empty lists and maps, null, none, and the zero of times. The domains of a
+// device are none of these.
 bool IsZero(const Value& value) {
   switch (value.kind()) {
     case Kind::kNull:
@@ -31,7 +32,7 @@ bool IsZero(const Value& value) {
     case Kind::kList:
       return value.elements().empty();
     case Kind::kMap:
-      return value.map().size() == 0;
+      return value.map().size() == 0 && value.map().fallback() == nullptr;
     default:
       return false;
   }

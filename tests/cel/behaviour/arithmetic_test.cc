@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers, times, conversions, equality and logic.
+#include "absl/strings/str_cat.h"
 #include "tests/cel/evaluation.h"
 
 namespace berth::cel {
@@ -27,6 +28,12 @@ TEST(Arithmetic, HasInfinitiesAndNan) {
   ExpectTrue({"1.0 / 0.0 > 1e308", "-1.0 / 0.0 < -1e308", "0.0 / 0.0 != 0.0 / 0.0",
               "!(0.0 / 0.0 == 1.0)", "string(1.0 / 0.0) == '+Inf'", "string(0.0 / 0.0) == 'NaN'",
               "double('Infinity') == 1.0 / 0.0"});
+  // As Go reads numbers.
+  ExpectTrue({"double('1_0.5_0e1_0') == 10.5e10", "double('0x_1p4') == 16.0"});
+  for (const char* text : {"0x1", "1__0", "_1", "1_", "1_.5", "1._5", "1_e1", "+nan"}) {
+    ExpectEach({{absl::StrCat("double(dyn('", text, "'))"),
+                 "program instantiation failed: type conversion error from 'string' to 'double'"}});
+  }
   ExpectEach({{"0.0 / 0.0 < 1.0", "error: NaN values cannot be ordered"}});
 }
 
@@ -112,6 +119,13 @@ TEST(Equality, GoesIntoListsAndMaps) {
   ExpectTrue({"[1, 2] == [1, 2]", "[1, 2] != [2, 1]", "[dyn(1)] == [dyn(1.0)]",
               "{'a': 1, 'b': 2} == {'b': 2, 'a': 1}", "{'a': 1} != {'a': 2}",
               "dyn({1: 'a'}) == {1u: 'a'}", "null == null", "dyn(1) != null", "dyn([1]) != 1"});
+}
+
+TEST(Maps, HaveNullAsAKey) {
+  ExpectTrue({"{null: 1}.size() == 1", "null in {null: 1}", "{null: 1} == {null: 1}",
+              "{dyn(null): 1, dyn('a'): 2}.size() == 2", "!(dyn(null) in {'a': 1})"});
+  ExpectEach({{"[dyn(null)].exists(x, dyn({null: 1})[x] == 1)",
+               "error: invalid qualifier type: null_type"}});
 }
 
 TEST(Lists, AreIndexed) {

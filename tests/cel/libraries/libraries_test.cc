@@ -83,6 +83,33 @@ TEST(Quantities, Compare) {
                   "applied to '(kubernetes.Quantity, kubernetes.Quantity)'"}});
 }
 
+// As kube-scheduler v1.35 answers: whether a quantity is an integer follows from how it was
+// written.
+TEST(Quantities, AreIntegersAsTheyWereWritten) {
+  ExpectTrue({"quantity('1Gi').isInteger()",
+              "quantity('1e3').asInteger() == 1000",
+              "quantity('-1').isInteger()",
+              "quantity('1E').isInteger()",
+              "!quantity('100E').isInteger()",
+              "!quantity('1.5Gi').isInteger()",
+              "!quantity('2000m').isInteger()",
+              "!quantity('1.0').isInteger()",
+              "!quantity('0.0').isInteger()",
+              "quantity('0').isInteger()",
+              "!quantity('7Ei').isInteger()",
+              "!quantity('9223372036854775807').isInteger()",
+              "quantity('999999999999999999').isInteger()",
+              "!quantity('500m').add(quantity('500m')).isInteger()",
+              "!quantity('1').add(quantity('1.5Gi')).isInteger()",
+              "quantity('1Gi').add(quantity('1k')).asInteger() == 1073742824",
+              "quantity('1k').sub(1).asInteger() == 999",
+              "quantity('1').add(quantity('0.0')).isInteger()",
+              "quantity('1').sub(-9223372036854775807).isGreaterThan(quantity('9E'))",
+              "quantity('1').sub(-9223372036854775808).isLessThan(quantity('0'))",
+              "quantity('-1').sub(-9223372036854775808).isGreaterThan(quantity('0'))"});
+  ExpectEach({{"quantity('2000m').asInteger()", "error: cannot convert value to integer"}});
+}
+
 TEST(Semver, FollowsThePrecedence) {
   // https://semver.org/#spec-item-11
   ExpectTrue({"semver('1.0.0-alpha').isLessThan(semver('1.0.0-alpha.1'))",
