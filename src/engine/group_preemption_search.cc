@@ -172,7 +172,8 @@ PodsThatMayGo PodsByVictimRules(const AttemptRequest& request, const ClusterStat
     if (rules == nullptr || !rules->BeginTrial(state, preemptors, trial).ok()) continue;
     for (const VictimUnit& unit : trial->Units()) {
       for (const PodPtr& pod : unit.pods) {
-        const bool counts = found.pods.size() < most && !pod->deletion_time().has_value() &&
+        if (found.pods.size() == most) return found;
+        const bool counts = !pod->deletion_time().has_value() &&
                             cluster.groups().GroupOfPod(pod->uid()) != request.group &&
                             !absl::c_linear_search(found.pods, pod);
         if (counts) found.pods.push_back(pod);
