@@ -8,13 +8,24 @@
 #include "absl/algorithm/container.h"
 
 namespace berth {
+namespace {
+
+// Up to which priority a pod's own quota may give it pods. Which of those with its own are newer is
+// not looked at: it is tried again in vain then.
+int32_t HighestOfOwn(const QuotaSpec& spec, int32_t priority) {
+  const bool newer = spec.preemption == QuotaPreemption::kLowerOrNewerEqualPriority;
+  return newer ? priority : priority - 1;
+}
+
+}  // namespace
 
 void RefusedTakers::Add(const PodInfo& pod, QuotaId quota, Requests requests, bool may_reclaim) {
   const QuotaSpec& spec = book_.tree().spec(quota);
   const bool by_share = spec.reclaim == ReclaimStrategy::kFairShare;
   if (requests.empty()) return;
   const QuotaBook::Charges& own = book_.ChargesOf(quota);
-  const bool may_give = !own.empty() && own.begin()->first.priority < pod.priority();
+  const bool may_give =
+      !own.empty() && own.begin()->first.priority <= HighestOfOwn(spec, pod.priority());
   if (!may_reclaim && may_give && spec.reclaim != ReclaimStrategy::kNever) {
     may_reclaim = FiguresNow().MayReclaim({quota, pod.priority(), requests});
   }
@@ -219,7 +230,7 @@ const LineAmounts& RefusedTakers::Figures::Given(QuotaId quota, int32_t priority
   LineAmounts& given = known->second;
   if (!is_new || tree_.spec(quota).preemption == QuotaPreemption::kNever) return given;
   for (const auto& [key, charge] : book_.ChargesOf(quota)) {
-    if (key.priority >= priority) break;
+    if (key.priority > HighestOfOwn(tree_.spec(quota), priority)) break;
     if (!charge->preemptible) continue;
     AddAmounts(charge->amounts, given);
     for (const ClaimCharge& claim : charge->claims) AddAmounts(claim.amounts, given);

@@ -57,10 +57,6 @@ class DefaultPreemption final : public Plugin,
   bool FreesLowerPriorityOnly(const PodInfo& pod) override {
     return !preemption_.ExtendersMayChoose(pod);
   }
-  bool MayEvictAnyLowerPriority(const PodInfo& pod) override {
-    return pod.preemption_policy() != PreemptionPolicy::kNever &&
-           !preemption_.ExtendersMayChoose(pod);
-  }
 
   // Holds a preemptor back while the evictions it needs are being sent.
   Status PreEnqueue(const PodInfo& pod) override;

@@ -245,8 +245,10 @@ bool GroupPreemption::TryOrders(const AttemptRequest& request, absl::Span<const 
     tried.retry_at = std::min(tried.retry_at, draft.retry_at());
     if (draft.evicts()) tried.most = std::max(tried.most, draft.most_placed());
     // No more would go in another order, unless those that fit are in the way, or one was tried
-    // before the one that it needs.
-    none_fits = !draft.evicts() && draft.most_placed() == 0;
+    // before the one that it needs, or that makes room for it.
+    if (draft_order != DraftOrder::kLeastImportantFirst) {
+      none_fits = !draft.evicts() && draft.most_placed() == 0;
+    }
   }
   return false;
 }

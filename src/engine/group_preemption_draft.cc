@@ -225,23 +225,6 @@ std::optional<Symbol> GroupPreemption::Draft::PlaceThere(const Places& places) {
   return std::nullopt;
 }
 
-bool GroupPreemption::Draft::PlaceWithoutAny(absl::Span<const PodPtr> pods, const PodPtr& preemptor,
-                                             Symbol plugin, const Places& places) {
-  AddVictims(pods, preemptor, plugin);
-  transaction_.Evict(pods);
-  evicts_ = true;
-  return absl::c_all_of(places,
-                        [this](const auto& place) {
-                          const auto& [pod, node] = place;
-                          EndNominationsFor(pod, node);
-                          const NodeRow row = cluster_.nodes().FindRow(node);
-                          if (!pod_scheduler_.PlaceOn(request_, pod, row, trial_)) return false;
-                          transaction_.Nominate(pod, "");
-                          return true;
-                        }) &&
-         IsWhole();
-}
-
 void GroupPreemption::Draft::Carry(AttemptResult& result) {
   std::vector<AttemptResult::Plan> plans;
   absl::flat_hash_map<Symbol, size_t> plan_at;  // of the first member that goes to the node

@@ -70,10 +70,6 @@ class GroupPreemption::Draft {
   // Places each member where these say, in that order, by evicting where PostFilter has to. The
   // node on which one found no room; or absent: the group is whole.
   std::optional<Symbol> PlaceThere(const Places& places);
-  // Evicts all of these for `preemptor`, whatever nodes they are on, and places each member where
-  // `places` say. Returns whether the group is whole.
-  bool PlaceWithoutAny(absl::Span<const PodPtr> pods, const PodPtr& preemptor, Symbol plugin,
-                       const Places& places);
   // Puts back each victim that can stay while every member has its place, the most important first.
   // The group is whole before.
   void SpareVictims();

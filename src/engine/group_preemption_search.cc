@@ -14,7 +14,6 @@
 #include "engine/group_preemption.h"
 #include "engine/group_preemption_draft.h"
 #include "engine/group_shortage.h"
-#include "engine/post_filter_bounds.h"
 #include "group/group_victims.h"
 #include "search/room.h"
 
@@ -69,12 +68,11 @@ class RowsOfUse {
   bool all_ = false;
 };
 
-// Less important pods where members might run, or anywhere: of groups that cannot end, none if they
-// have none to spare. No more than `most`. PostFilter plugins that say nothing are taken to evict
-// these; whether they do is seen when a plan is made.
-enum class Where : uint8_t { kOnNodesOfUse, kAnywhere };
+// Less important pods where members might run: of groups that cannot end, none if they have none to
+// spare. No more than `most`. PostFilter plugins that say nothing are taken to evict these; whether
+// they do is seen when a plan is made.
 PodsThatMayGo LessImportantPods(const AttemptRequest& request, const ClusterState& cluster,
-                                size_t most, Where where) {
+                                size_t most) {
   PodsThatMayGo found{{}, true};
   int32_t highest = std::numeric_limits<int32_t>::min();
   for (const PodPtr& pod : request.pods) highest = std::max(highest, pod->priority());
@@ -98,8 +96,7 @@ PodsThatMayGo LessImportantPods(const AttemptRequest& request, const ClusterStat
   const NodeTable& nodes = cluster.nodes();
   const RowsOfUse rows_of_use(request, nodes, highest);
   const auto add_row = [&](NodeRow row) {
-    if (nodes.lowest_priority()[row] >= highest) return;
-    if (where == Where::kOnNodesOfUse && !rows_of_use.Contain(row)) return;
+    if (nodes.lowest_priority()[row] >= highest || !rows_of_use.Contain(row)) return;
     for (const PodPtr& pod : nodes.node(row).pods()) {
       if (!may_go(*pod)) continue;
       if (found.pods.size() == most) {
@@ -109,51 +106,11 @@ PodsThatMayGo LessImportantPods(const AttemptRequest& request, const ClusterStat
       found.pods.push_back(pod);
     }
   };
-  if (request.placement != nullptr && where == Where::kOnNodesOfUse) {
+  if (request.placement != nullptr) {
     for (const NodeRow row : request.placement->rows) add_row(row);
   } else {
     for (NodeRow row = 0; row < nodes.size(); ++row) add_row(row);
   }
-  return found;
-}
-
-// Victims on whatever nodes, for members that look at pods of other nodes. PostFilter names those
-// of one node.
-struct VictimsAnywhere {
-  std::vector<PodPtr> pods;
-  PodPtr preemptor;
-  Symbol plugin;
-};
-
-// Of `going`, which are all that might go: those that a plugin evicts for any of the members.
-// Absent if no plugin says that it does.
-std::optional<VictimsAnywhere> FindVictimsAnywhere(const AttemptRequest& request,
-                                                   const ClusterState& cluster,
-                                                   absl::Span<const PodPtr> going) {
-  const PostFilterBounds bounds(*request.framework);
-  VictimsAnywhere found;
-  for (const PodPtr& pod : request.pods) {
-    const std::optional<Symbol> plugin = bounds.EvictsAnyLowerPriority(*pod);
-    if (!plugin.has_value()) continue;
-    found.preemptor = pod;
-    found.plugin = *plugin;
-    break;
-  }
-  if (found.preemptor == nullptr) return std::nullopt;
-  const PodPtr& least_important = *absl::c_min_element(
-      request.pods, [](const auto& a, const auto& b) { return a->priority() < b->priority(); });
-  const int32_t priority = least_important->priority();
-  const auto runs_and_stays = [&](const GroupMember& member) {
-    return !member.node_name.empty() && member.pod->priority() >= priority;
-  };
-  for (const PodPtr& pod : going) {
-    if (pod->priority() >= priority) continue;
-    const GroupMembers* const group = cluster.groups().GroupWith(*pod);
-    if (group == nullptr || absl::c_none_of(group->members(), runs_and_stays)) {
-      found.pods.push_back(pod);
-    }
-  }
-  if (found.pods.empty()) return std::nullopt;
   return found;
 }
 
@@ -197,17 +154,8 @@ GroupPreemption::EvictionSearch GroupPreemption::PlanBySearch(
   if (have_claims) most = std::min(most, kMostPodsBesideClaims);
   const bool goes_by_rules = HasVictimRules(request);
   if (goes_by_rules) most = std::min(most, kMostPodsByRules);
-  const bool looks_elsewhere =
-      !have_claims && !goes_by_rules &&
-      !Draft(request, cluster_, pod_scheduler_, leaving).MembersOnlyCompete();
-  PodsThatMayGo going =
-      goes_by_rules ? PodsByVictimRules(request, cluster_, most)
-                    : LessImportantPods(request, cluster_, most,
-                                        looks_elsewhere ? Where::kAnywhere : Where::kOnNodesOfUse);
-  std::optional<VictimsAnywhere> anywhere;
-  if (looks_elsewhere && going.is_all) {
-    anywhere = FindVictimsAnywhere(request, cluster_, going.pods);
-  }
+  PodsThatMayGo going = goes_by_rules ? PodsByVictimRules(request, cluster_, most)
+                                      : LessImportantPods(request, cluster_, most);
   going.is_all = going.is_all && EvictsLowerPriorityOnly(request);
   if (going.pods.empty() && going.is_all && leaving.empty() &&
       Draft(request, cluster_, pod_scheduler_, leaving).MembersOnlyCompete()) {
@@ -236,15 +184,18 @@ GroupPreemption::EvictionSearch GroupPreemption::PlanBySearch(
     }
     search.pods = static_cast<int>(going.pods.size());
     if (search.answer != GroupAnswer::kPlaced) return search;
-    // A more important member finds victims also where a less important one has taken what is free.
+    // A more important member also finds victims where a less important one has taken what is free;
+    // but the more important one may make room for both.
+    std::vector<Draft::Places> orders = {places};
     absl::c_stable_sort(places, [](const auto& a, const auto& b) {
       return a.first->priority() < b.first->priority();
     });
+    if (places != orders.front()) orders.push_back(places);
     std::vector<PodPtr> staying;  // on the node where one found no room: they may not go
-    {
+    for (const Draft::Places& order : orders) {
       Draft draft(request, cluster_, pod_scheduler_, leaving);
       draft.KeepTogether(pod_sets);
-      const std::optional<Symbol> refused = draft.PlaceThere(places);
+      const std::optional<Symbol> refused = draft.PlaceThere(order);
       if (!refused.has_value()) Adopt(!leaving.empty(), draft, result);
       result.cycles += draft.cycles();
       result.post_filters += draft.post_filters();
@@ -258,18 +209,6 @@ GroupPreemption::EvictionSearch GroupPreemption::PlanBySearch(
       }
       const NodeInfo& node = cluster_.nodes().node(cluster_.nodes().FindRow(*refused));
       staying.assign(node.pods().begin(), node.pods().end());
-    }
-    if (anywhere.has_value()) {
-      Draft draft(request, cluster_, pod_scheduler_, leaving);
-      draft.KeepTogether(pod_sets);
-      const bool is_plan =
-          draft.PlaceWithoutAny(anywhere->pods, anywhere->preemptor, anywhere->plugin, places);
-      if (is_plan) {
-        Adopt(!leaving.empty(), draft, result);
-        search.answer = GroupAnswer::kPlan;
-        return search;
-      }
-      anywhere.reset();
     }
     search.answer = GroupAnswer::kUndecided;
     const size_t before = going.pods.size();

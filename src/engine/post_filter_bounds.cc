@@ -10,8 +10,6 @@ namespace {
 constexpr PluginPoint kMayHelp{"MayHelp", Codes(), "running PostFilter plugin \"$0\": $1"};
 constexpr PluginPoint kFreesLowerPriorityOnly{"FreesLowerPriorityOnly", Codes(),
                                               "running PostFilter plugin \"$0\": $1"};
-constexpr PluginPoint kMayEvictAnyLowerPriority{"MayEvictAnyLowerPriority", Codes(),
-                                                "running PostFilter plugin \"$0\": $1"};
 
 }  // namespace
 
@@ -50,20 +48,6 @@ bool PostFilterBounds::FreeLowerPriorityOnly(const PodInfo& pod) const {
         });
     return lower_only && asked.ok();
   });
-}
-
-std::optional<Symbol> PostFilterBounds::EvictsAnyLowerPriority(const PodInfo& pod) const {
-  for (const Hook<PostFilterBound>& hook : bounds_) {
-    bool evicts_any = false;
-    if (hook.plugin == nullptr) continue;
-    const Status asked =
-        framework_.plugins().calls.Guarded(kMayEvictAnyLowerPriority, hook.name, [&] {
-          evicts_any = hook.plugin->MayEvictAnyLowerPriority(pod);
-          return Status::Success();
-        });
-    if (evicts_any && asked.ok()) return hook.name;
-  }
-  return std::nullopt;
 }
 
 }  // namespace berth

@@ -3,7 +3,6 @@
 #ifndef BERTH_SRC_ENGINE_POST_FILTER_BOUNDS_H_
 #define BERTH_SRC_ENGINE_POST_FILTER_BOUNDS_H_
 
-#include <optional>
 #include <vector>
 
 #include "berth/extensions/post_filter_bound.h"
@@ -23,8 +22,6 @@ class PostFilterBounds {
   // Whether nothing of what they might do for the pod frees more than pods of a lower priority and
   // their groups take.
   bool FreeLowerPriorityOnly(const PodInfo& pod) const;
-  // The plugin that evicts any pod of a lower priority for it; absent if there is none.
-  std::optional<Symbol> EvictsAnyLowerPriority(const PodInfo& pod) const;
 
  private:
   bool MayHelp(const Hook<PostFilterBound>& hook, const PodInfo& pod) const;

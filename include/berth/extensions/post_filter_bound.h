@@ -26,14 +26,6 @@ class PostFilterBound {
     (void)pod;
     return false;
   }
-
-  // Whether PostFilter evicts any pod of a lower priority for `pod` if it has to, alone or with all
-  // of its group, of which all have a lower one then. If so victims for a group are also chosen for
-  // its members together, on nodes where none of them goes.
-  virtual bool MayEvictAnyLowerPriority(const PodInfo& pod) {
-    (void)pod;
-    return false;
-  }
 };
 
 }  // namespace berth

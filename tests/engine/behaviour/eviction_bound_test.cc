@@ -42,9 +42,6 @@ class PlainPreemption final : public Plugin,
     return plugin_.PostFilter(state, pod, statuses, result);
   }
   bool MayHelp(const PodInfo& pod) override { return plugin_.MayHelp(pod); }
-  bool MayEvictAnyLowerPriority(const PodInfo& pod) override {
-    return plugin_.MayEvictAnyLowerPriority(pod);
-  }
   Status PreEnqueue(const PodInfo& pod) override { return plugin_.PreEnqueue(pod); }
   std::vector<ClusterEventWithHint> EventsToRegister() const override { return {}; }
   bool HintsReadSpecOnly() const override { return true; }
