@@ -249,12 +249,20 @@ int GroupPreemption::Draft::CountForbidden() {
 
 // Spared are those of `unit`; the members have their places.
 bool GroupPreemption::Draft::EvictIfOthersNeedIt(absl::Span<Victim* const> unit) {
+  Places places;
+  for (const Binder::Member& member : trial_.placed) {
+    places.emplace_back(member.placement.pod, member.placement.node);
+  }
   for (Victim* victim : unit) victim->is_spared = true;
   if (CountForbidden() <= *forbidden_ && IsWhole()) return false;
   for (Victim* victim : unit) victim->is_spared = false;
   std::vector<PodPtr> pods;
   for (const Victim* victim : unit) pods.push_back(victim->pod);
   transaction_.Evict(pods);
+  if (!IsWhole()) {  // some have no place beside those that were back
+    while (!trial_.placed.empty()) transaction_.TakeBack(trial_.placed.size() - 1);
+    PlaceAt(places);
+  }
   return true;
 }
 
