@@ -74,9 +74,7 @@ bool InterPodAffinity::IndexPod(const PodInfo& pod, std::vector<uint64_t>& value
 
 bool InterPodAffinity::IndexChange(const ObjectChange& change,
                                    std::vector<uint64_t>& values) const {
-  if (change.new_pod == nullptr || change.old_pod != nullptr) return false;
-  AppendLabelValues(change.new_pod->labels(), values);
-  return true;
+  return AppendLabelsOfNewPod(change, values);
 }
 
 std::vector<ClusterEventWithHint> InterPodAffinity::EventsToRegister() const {

@@ -57,9 +57,7 @@ bool PodTopologySpread::IndexPod(const PodInfo& pod, std::vector<uint64_t>& valu
 
 bool PodTopologySpread::IndexChange(const ObjectChange& change,
                                     std::vector<uint64_t>& values) const {
-  if (change.new_pod == nullptr || change.old_pod != nullptr) return false;
-  AppendLabelValues(change.new_pod->labels(), values);
-  return true;
+  return AppendLabelsOfNewPod(change, values);
 }
 
 absl::StatusOr<QueueingHint> PodTopologySpread::AfterPodChange(const PodInfo& pod,

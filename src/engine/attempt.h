@@ -43,8 +43,8 @@ class EventIntake {
   virtual ~EventIntake() = default;
 
   int64_t steps() const { return steps_; }
-  // Takes in events that wait. Returns false if a pod of the attempt is another now, or gone: then
-  // nothing is decided, and the attempt ends as one that yielded.
+  // Takes in events that wait. Returns false if the group or a pod of the attempt changed, or is
+  // gone: then nothing is decided, and the attempt ends as one that yielded.
   virtual bool TakeIn(const Binder::Members& placed) = 0;
 
  private:

@@ -126,19 +126,15 @@ void GroupPreemption::Draft::AddVictims(absl::Span<const PodPtr> pods, const Pod
   }
 }
 
-void GroupPreemption::Draft::EndNominationsFor(const PodPtr& preemptor, Symbol node) {
-  for (const PodPtr& nominated : cluster_.NominationsEndedBy(*preemptor, node)) {
-    transaction_.Nominate(nominated, "");
-  }
-}
-
 bool GroupPreemption::Draft::Evict(const PodPtr& preemptor, const PostFilterResult& plan) {
   if (CostsTheGroup(plan.victims)) return false;
   const Symbol node_name = Symbol::Intern(*plan.nominated_node);
   const Transaction::Savepoint before = transaction_.Save();
   const size_t victims_before = victims_.size();
   AddVictims(plan.victims, preemptor, plan.plugin);
-  EndNominationsFor(preemptor, node_name);
+  for (const PodPtr& nominated : cluster_.NominationsEndedBy(*preemptor, node_name)) {
+    transaction_.Nominate(nominated, "");
+  }
   transaction_.Evict(plan.victims);
   const NodeRow row = cluster_.nodes().FindRow(node_name);
   if (row >= 0 && pod_scheduler_.PlaceOn(request_, preemptor, row, trial_)) {

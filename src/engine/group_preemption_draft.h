@@ -115,7 +115,6 @@ class GroupPreemption::Draft {
   bool CostsTheGroup(absl::Span<const PodPtr> victims) const;
   bool Evict(const PodPtr& preemptor, const PostFilterResult& plan);
   void AddVictims(absl::Span<const PodPtr> pods, const PodPtr& preemptor, Symbol plugin);
-  void EndNominationsFor(const PodPtr& preemptor, Symbol node);
   bool HasEnded(const GroupMembers& group) const;
   std::vector<std::vector<Victim*>> UnitsByImportance();
   void MoveViolatingToFront(std::vector<std::vector<Victim*>>& units) const;

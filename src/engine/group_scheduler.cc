@@ -276,7 +276,7 @@ bool GroupScheduler::PlaceAll(const AttemptRequest& request, MemberOrder order,
   return false;
 }
 
-// The pods of the attempt are others now: nothing is decided.
+// The group is not what it was: nothing is decided.
 void GroupScheduler::GiveUp(AttemptResult& result) {
   pod_scheduler_.RollBack(result);
   const int cycles = result.cycles;

@@ -9,8 +9,12 @@ uint64_t ValueOf(Symbol key, Symbol value) { return uint64_t{key.id()} << 32 | v
 
 }  // namespace
 
-void AppendLabelValues(const LabelSet& labels, std::vector<uint64_t>& values) {
-  for (const auto& [key, value] : labels.entries()) values.push_back(ValueOf(key, value));
+bool AppendLabelsOfNewPod(const ObjectChange& change, std::vector<uint64_t>& values) {
+  if (change.new_pod == nullptr || change.old_pod != nullptr) return false;
+  for (const auto& [key, value] : change.new_pod->labels().entries()) {
+    values.push_back(ValueOf(key, value));
+  }
+  return true;
 }
 
 bool AppendSelectorValues(const LabelSelector& selector, std::vector<uint64_t>& values) {

@@ -30,8 +30,9 @@ class IndexedHints {
   virtual bool IndexChange(const ObjectChange& change, std::vector<uint64_t>& values) const = 0;
 };
 
-// Values for indexes by label. Of each label of a pod:
-void AppendLabelValues(const LabelSet& labels, std::vector<uint64_t>& values);
+// Values for indexes by label. Of each label of a pod that came; false, and none, for other
+// changes.
+bool AppendLabelsOfNewPod(const ObjectChange& change, std::vector<uint64_t>& values);
 // Those of which labels that match have one at least; none if none match. Returns false, and
 // appends nothing, if the selector says nothing of the kind: it has no key = value, and no In.
 bool AppendSelectorValues(const LabelSelector& selector, std::vector<uint64_t>& values);
