@@ -75,9 +75,9 @@ class CapacityScheduling final : public Plugin,
         tree_({handle, book_, preemption_, refused_takers_, expected_, short_rows_}),
         warnings_(handle, status_, kName) {
     ledger_.CountDevicesIn(handle);
-    device_limits_->Set(
-        handle.profile_name(),
-        [this](const PodInfo& pod, const auto& known) { return FindDeviceLimits(pod, known); });
+    device_limits_->Set(handle.profile_name(), [this](const PodInfo& pod, const auto& known) {
+      return FindDeviceLimits(pod, known);
+    });
     possible_victims_->Add(
         handle.profile_name(), kName,
         [this](const PodInfo& victim, const PodInfo& pod) { return MayEverEvict(victim, pod); });

@@ -157,7 +157,8 @@ TEST(QuotaDevicesTest, ForgetsWhatManySelectorsMatch) {
     request.add_selectors()->mutable_cel()->set_expression(
         absl::StrCat("device.driver == \"", number, ".example.com\""));
     PodAmounts amounts;
-    devices.AddClaim(claim, [&](absl::string_view) { return &of_gpus; }, amounts);
+    devices.AddClaim(
+        claim, [&](absl::string_view) { return &of_gpus; }, amounts);
   };
   read("{name: a}");
   int number = 0;
