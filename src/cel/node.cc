@@ -36,6 +36,20 @@ Found LookUpInList(const std::vector<Value>& list, const Value& key) {
   return {&list[static_cast<size_t>(index)], ""};
 }
 
+// What Go calls the value's type, for cel-go's errors.
+std::string GoTypeName(const Value& value) {
+  if (value.Is<NullValue>()) return "types.Null";
+  if (value.Is<BytesValue>()) return "types.Bytes";
+  if (value.Is<DurationValue>()) return "types.Duration";
+  if (value.Is<TimestampValue>()) return "types.Timestamp";
+  if (value.Is<TypeValue>()) return "*types.Type";
+  if (value.IsList()) return "*types.baseList";
+  if (value.IsMap()) return "*types.baseMap";
+  if (value.IsOptional()) return "*types.Optional";
+  const absl::string_view name = value.type_name();  // "kubernetes.Quantity"
+  return absl::StrCat("cel.", name.substr(name.rfind('.') + 1));
+}
+
 // cel-go looks up no others, though a map may have them.
 bool IsQualifier(const Value& key) {
   return key.Is<bool>() || IsNumber(key) || key.IsString() || key.IsError();
@@ -45,7 +59,7 @@ Found LookUp(const Value& object, const Value& key) {
   if (object.IsList()) return LookUpInList(object.elements(), key);
   if (!object.IsMap()) return {};
   if (!IsQualifier(key)) {
-    return {nullptr, absl::StrCat("invalid qualifier type: ", key.type_name())};
+    return {nullptr, absl::StrCat("invalid qualifier type: ", GoTypeName(key))};
   }
   const Value* found = object.map().Find(key);
   if (found == nullptr) found = object.map().fallback().get();
@@ -289,7 +303,12 @@ Value MapNode::Build(Frame& frame) const {
       value = Value(*value.optional());
     }
     if (!map.Set(key, std::move(value))) {
-      return Value::Error(absl::StrCat("unsupported key type: ", key.type_name()));
+      // Quantities, addresses and optional values are keys of cel-go.
+      const bool is_none = key.Is<BytesValue>() || key.type_name() == "kubernetes.Semver";
+      return Value::Error(
+          is_none ? absl::StrCat("internal error: runtime error: hash of unhashable type ",
+                                 GoTypeName(key))
+                  : absl::StrCat("unsupported key type: ", key.type_name()));
     }
   }
   return Value::MakeMap(std::move(map));

@@ -25,10 +25,12 @@ bool AllConstant(const std::vector<NodePtr>& nodes) {
                      [](const NodePtr& node) { return node->constant() != nullptr; });
 }
 
-// Literals of a list as the keys of a map; false if some cannot be compared like that.
+// Literals of a list as the keys of a map; false if some are not compared like that.
 bool MakeSet(const std::vector<Value>& elements, Map& set) {
   for (const Value& element : elements) {
-    if (!set.Set(element, Value())) return false;
+    const bool is_plain =
+        element.IsString() || element.Is<bool>() || IsNumber(element) || element.Is<NullValue>();
+    if (!is_plain || !set.Set(element, Value())) return false;
   }
   return true;
 }

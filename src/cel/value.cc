@@ -125,7 +125,24 @@ std::optional<Map::Key> Map::KeyOf(const Value& value) {
     return Key(d);
   }
   if (value.Is<NullValue>()) return Key(std::monostate());
-  return std::nullopt;
+  const auto which = [](const void* one) { return reinterpret_cast<intptr_t>(one); };
+  OtherKey other{value.kind()};
+  if (value.Is<DurationValue>()) {
+    other.first = value.Get<DurationValue>().nanoseconds;
+  } else if (value.Is<TimestampValue>()) {
+    const auto& timestamp = value.Get<TimestampValue>();
+    other.text = absl::FormatTime(absl::RFC3339_full, timestamp.time, absl::UTCTimeZone());
+    other.first = timestamp.offset_seconds;
+  } else if (value.Is<TypeValue>()) {
+    other.text = *value.Get<TypeValue>().name;
+  } else if (value.IsList()) {
+    other.first = which(value.Get<ListPointer>().get());
+  } else if (value.IsMap()) {
+    other.first = which(&value.map());
+  } else {
+    return std::nullopt;
+  }
+  return Key(std::move(other));
 }
 
 bool Map::Set(const Value& key, Value value) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/hash/hash.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "cel/type.h"
@@ -155,12 +156,28 @@ class Map {
   void set_fallback(Value fallback);
 
  private:
-  // Any number that is an integer is a key as that integer.
-  using Key = std::variant<bool, int64_t, uint64_t, double, std::string, std::monostate>;
+  // Any number that is an integer is a key as that integer. Lists and maps are keys as what they
+  // are, not as what is in them: another one is another key, as in cel-go.
+  struct OtherKey {
+    Kind kind;
+    std::string text = "";  // a type's name, a time
+    int64_t first = 0;      // nanoseconds, the offset of a time, which list or map it is
+    friend bool operator==(const OtherKey&, const OtherKey&) = default;
+    template <typename H>
+    friend H AbslHashValue(H h, const OtherKey& key) {
+      return H::combine(std::move(h), key.kind, key.text, key.first);
+    }
+  };
+  using Key = std::variant<bool, int64_t, uint64_t, double, std::string, std::monostate, OtherKey>;
+  struct KeyHash {
+    size_t operator()(const Key& key) const {
+      return std::visit([](const auto& one) { return absl::HashOf(one); }, key);
+    }
+  };
   static std::optional<Key> KeyOf(const Value& value);
 
   std::vector<Entry> entries_;
-  absl::flat_hash_map<Key, size_t> index_;
+  absl::flat_hash_map<Key, size_t, KeyHash> index_;
   std::shared_ptr<const Value> fallback_;
   int depth_ = 1;
 };

@@ -125,7 +125,52 @@ TEST(Maps, HaveNullAsAKey) {
   ExpectTrue({"{null: 1}.size() == 1", "null in {null: 1}", "{null: 1} == {null: 1}",
               "{dyn(null): 1, dyn('a'): 2}.size() == 2", "!(dyn(null) in {'a': 1})"});
   ExpectEach({{"[dyn(null)].exists(x, dyn({null: 1})[x] == 1)",
-               "error: invalid qualifier type: null_type"}});
+               "error: invalid qualifier type: types.Null"}});
+}
+
+// As cel-go v0.26 answers: durations, timestamps and types are keys by what they are, lists and
+// maps by which one it is.
+TEST(Maps, HaveKeysThatCannotBeLookedUp) {
+  ExpectTrue({"{duration('1s'): 1}.size() == 1",
+              "duration('1000ms') in {duration('1s'): 1}",
+              "{duration('1s'): 1, duration('1000ms'): 2}.size() == 1",
+              "{duration('1s'): 1} == {duration('1s'): 1}",
+              "{duration('1s'): 1}.all(k, k == duration('1s'))",
+              "{duration('1s'): 1}.map(k, string(k)) == ['1s']",
+              "{[1]: 1}.size() == 1",
+              "cel.bind(k, [1], k in {k: 1})",
+              "!([1] in {[1]: 1})",
+              "{[1]: 1} != {[1]: 1}",
+              "{[1]: 1, [1]: 2}.size() == 2",
+              "cel.bind(m, {[1]: 1}, m == m)",
+              "[[1]].all(x, x in {x: 1})",
+              "{[1]: 1}.all(k, k == [1])",
+              "{{'a': 1}: 1}.size() == 1",
+              "!({'a': 1} in {{'a': 1}: 1})",
+              "cel.bind(k, {'a': 1}, k in {k: 1})",
+              "{int: 1}.size() == 1",
+              "type(1) in {int: 1}",
+              "type([1]) in {list: 1}",
+              "{int: 1} == {int: 1}",
+              "timestamp('2020-01-01T00:00:00Z') in {timestamp('2020-01-01T00:00:00Z'): 1}",
+              "!(timestamp('2020-01-01T01:00:00+01:00') in "
+              "{timestamp('2020-01-01T00:00:00Z'): 1})",
+              "[1] in [[1]]",
+              "duration('1s') in [duration('1s')]"});
+  ExpectEach({{"[dyn(duration('1s'))].exists(x, dyn({null: 1})[x] == 1)",
+               "error: invalid qualifier type: types.Duration"},
+              {"[dyn([1])].exists(x, dyn({null: 1})[x] == 1)",
+               "error: invalid qualifier type: *types.baseList"},
+              {"[dyn({'a': 1})].exists(x, dyn({null: 1})[x] == 1)",
+               "error: invalid qualifier type: *types.baseMap"},
+              {"[dyn(int)].exists(x, dyn({null: 1})[x] == 1)",
+               "error: invalid qualifier type: *types.Type"},
+              {"[dyn(quantity('1'))].exists(x, dyn({null: 1})[x] == 1)",
+               "error: invalid qualifier type: cel.Quantity"},
+              {"[b'a'].all(x, {x: 1}.size() == 1)",
+               "error: internal error: runtime error: hash of unhashable type types.Bytes"},
+              {"{semver('1.0.0'): 1}.size() == 1",
+               "error: internal error: runtime error: hash of unhashable type cel.Semver"}});
 }
 
 TEST(Lists, AreIndexed) {
@@ -137,8 +182,7 @@ TEST(Lists, AreIndexed) {
               {"[1][-1]", "error: index out of bounds: -1"},
               {"dyn([1])['a']", "error: unsupported index type 'string' in list"},
               {"{'a': 1}.b", "error: no such key: b"},
-              {"{2: 1}[3]", "error: no such key: 3"},
-              {"{[1]: 1}.size()", "program instantiation failed: unsupported key type: list"}});
+              {"{2: 1}[3]", "error: no such key: 3"}});
 }
 
 }  // namespace
