@@ -22,6 +22,7 @@
 #include "plugins/dynamic_resources/claim_hints.h"
 #include "plugins/dynamic_resources/claim_writes.h"
 #include "plugins/dynamic_resources/device_notes.h"
+#include "plugins/dynamic_resources/device_sums.h"
 #include "plugins/dynamic_resources/fields_of_gates.h"
 #include "plugins/dynamic_resources/nodes_by_devices.h"
 #include "plugins/dynamic_resources/pod_claims.h"
@@ -62,6 +63,7 @@ DynamicResources::DynamicResources(Handle& handle, const DynamicResourcesArgs& a
       gang_(*devices_),
       verdicts_(handle, allocations_, gang_, scoring_, preempts_),
       preemption_(handle, *devices_, reader_, preempts_),
+      gone_in_plan_(handle.Shared<GoneInPlan>()),
       nominated_(handle.Shared<NominatedDevices>()),
       shared_holdings_(preempts_ ? handle.Shared<SharedHoldings>() : nullptr),
       shared_claims_(preempts_ ? std::make_shared<SharedClaims>(handle, devices_) : nullptr),
@@ -249,9 +251,22 @@ std::string DynamicResources::WhyNotAllTried(const PodInfo& pod) const {
   return reader_.MayUseDevices(pod) ? gang_.WhyNotAllTried() : "";
 }
 
+std::unique_ptr<CountedNeeds> DynamicResources::CountNeeds(
+    absl::Span<const std::shared_ptr<const PodInfo>> pods) const {
+  return DeviceSums::Of(pods, handle_, *devices_, {preempts_, *gone_in_plan_, without_devices_});
+}
+
 // --- PostFilter: no node -------------------------------------------------------------------------
 
 bool DynamicResources::MayHelp(const PodInfo& pod) { return reader_.MayUseDevices(pod); }
+
+bool DynamicResources::FreesLowerPriorityOnly(const PodInfo& pod) {
+  std::vector<PodClaim> claims;
+  if (classes_ != nullptr && RequestsDeviceResources(pod)) return false;
+  return FindPodClaims(pod, handle_.objects(), claims).ok() &&
+         absl::c_none_of(
+             claims, [](const PodClaim& claim) { return claim.claim().status().has_allocation(); });
+}
 
 Status DynamicResources::PostFilter(CycleState& state, const PodInfo& pod,
                                     const NodeStatuses& statuses, PostFilterResult&) {

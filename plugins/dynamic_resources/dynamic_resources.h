@@ -34,6 +34,7 @@
 #include "berth/framework/queue_sort.h"
 #include "berth/framework/reserve.h"
 #include "berth/framework/score.h"
+#include "berth/handle/gone_in_plan.h"
 #include "berth/incremental/node_changes.h"
 #include "berth/incremental/sign.h"
 #include "berth/incremental/uniform_score.h"
@@ -102,6 +103,8 @@ class DynamicResources final : public Plugin,
   std::vector<std::string> SharedBy(const PodInfo& pod) const override;
   bool HoldsForOtherNodes(const PodInfo& pod) const override;
   std::string WhyNotAllTried(const PodInfo& pod) const override;
+  std::unique_ptr<CountedNeeds> CountNeeds(
+      absl::Span<const std::shared_ptr<const PodInfo>> pods) const override;
   // Deallocates a claim whose devices are on none of the filtered nodes and that no other pod has
   // reserved. An explanation only says so. UnschedulableAndUnresolvable, so that nobody else is
   // evicted, while a preemptor's devices are on their way back.
@@ -109,6 +112,8 @@ class DynamicResources final : public Plugin,
                     PostFilterResult&) override;
   // It may deallocate claims.
   bool MayHelp(const PodInfo& pod) override;
+  // Unless it may: claims of the pod that have devices, or are left over.
+  bool FreesLowerPriorityOnly(const PodInfo& pod) override;
   // Whoever rejected it: claims of those that it could evict are still being written, or there are
   // no devices for it where others would make room.
   bool WaitsForEvents(const PodInfo& pod) const override {
@@ -204,6 +209,7 @@ class DynamicResources final : public Plugin,
   const ClaimVerdicts verdicts_;
   DevicePreemption preemption_;
   mutable NotedPreemptors without_devices_;  // until a pod of the spec is placed
+  const std::shared_ptr<const GoneInPlan> gone_in_plan_;
   const std::shared_ptr<NominatedDevices> nominated_;
   const std::shared_ptr<SharedHoldings> shared_holdings_;  // null without preemptForDevices
   const std::shared_ptr<SharedClaims> shared_claims_;      // the same

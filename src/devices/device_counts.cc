@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/resource_v1.pb.h"
 #include "berth/devices/device_allocator.h"
@@ -105,6 +106,41 @@ DevicesOfClass CountDevicesOfClass(const api::DeviceClass& device_class, DeviceI
     }
   }
   return counts;
+}
+
+bool CountMatchingDevices(absl::Span<const std::vector<std::string>> lists,
+                          DeviceInventory& inventory, Symbol node_name, const LabelSet& node_labels,
+                          absl::FunctionRef<bool(const DeviceId&)> is_free,
+                          absl::Span<int64_t> counts) {
+  constexpr int64_t kVeryMany = int64_t{1} << 32;
+  absl::c_fill(counts, 0);
+  const absl::StatusOr<std::vector<NodePool>> pools = inventory.PoolsOf(node_name, node_labels);
+  if (!pools.ok()) return false;
+  std::vector<std::vector<std::shared_ptr<const CompiledSelector>>> compiled(lists.size());
+  for (size_t i = 0; i < lists.size(); ++i) {
+    for (const std::string& expression : lists[i]) {
+      compiled[i].push_back(inventory.Compile(expression));
+      if (!compiled[i].back()->selector().ok()) return false;
+    }
+  }
+  for (const NodePool& pool : *pools) {
+    for (const auto& slice : pool.slices) {
+      for (const OfferedDevice& device : slice->devices()) {
+        if (!slice->HasFor(device, node_name, node_labels) || !is_free(device.id)) continue;
+        const int64_t count = device.allows_multiple ? kVeryMany : 1;
+        bool any = false;
+        for (size_t i = 0; i < lists.size(); ++i) {
+          const bool may_match = absl::c_all_of(compiled[i], [&](const auto& selector) {
+            return inventory.Matches(*selector, device).value_or(true);
+          });
+          if (may_match) counts[i] += count;
+          any |= may_match;
+        }
+        if (any) counts.back() += count;
+      }
+    }
+  }
+  return true;
 }
 
 }  // namespace berth

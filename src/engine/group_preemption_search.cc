@@ -156,7 +156,7 @@ GroupPreemption::EvictionSearch GroupPreemption::PlanBySearch(
   if (goes_by_rules) most = std::min(most, kMostPodsByRules);
   PodsThatMayGo going = goes_by_rules ? PodsByVictimRules(request, cluster_, most)
                                       : LessImportantPods(request, cluster_, most);
-  going.is_all = going.is_all && EvictsLowerPriorityOnly(request);
+  going.is_all = going.is_all && !have_claims && EvictsLowerPriorityOnly(request);
   if (going.pods.empty() && going.is_all && leaving.empty() &&
       Draft(request, cluster_, pod_scheduler_, leaving).MembersOnlyCompete()) {
     search.answer = GroupAnswer::kInfeasible;

@@ -14,6 +14,8 @@
 #include "absl/types/span.h"
 #include "berth/api/amounts.h"
 #include "berth/api/resources.h"
+#include "berth/extensions/member_choices.h"
+#include "engine/shared_by_members.h"
 #include "framework/failure_messages.h"
 #include "framework/nominated_rows.h"
 #include "search/room.h"
@@ -25,6 +27,7 @@ namespace {
 // Members that request the same.
 struct RequestKind {
   const std::shared_ptr<const PodInfo>* pod;
+  size_t first = 0;  // the position of that one
   int members = 0;
   int32_t highest_priority = 0;
   std::optional<PodNeed> need = std::nullopt;
@@ -34,11 +37,14 @@ using RequestKinds = absl::InlinedVector<RequestKind, 4>;
 // If a group has more kinds of members, sums say too little to be worth the time.
 constexpr size_t kMostKinds = 8;
 
-RequestKinds FindAlike(const AttemptRequest& request) {
+// `counted`: what else members of a kind need the same of, or null.
+RequestKinds FindAlike(const AttemptRequest& request, const CountedNeeds* counted = nullptr) {
   RequestKinds kinds;
-  for (const auto& pod : request.pods) {
+  for (size_t i = 0; i < request.pods.size(); ++i) {
+    const auto& pod = request.pods[i];
     const auto known = std::find_if(kinds.begin(), kinds.end(), [&](const RequestKind& kind) {
-      return pod->SharesSpec(**kind.pod) || pod->requests() == (*kind.pod)->requests();
+      return (pod->SharesSpec(**kind.pod) || pod->requests() == (*kind.pod)->requests()) &&
+             (counted == nullptr || counted->Of(i) == counted->Of(kind.first));
     });
     if (known != kinds.end()) {
       ++known->members;
@@ -46,7 +52,7 @@ RequestKinds FindAlike(const AttemptRequest& request) {
     } else if (kinds.size() == kMostKinds) {
       return {};
     } else {
-      kinds.push_back({&pod, 1, pod->priority()});
+      kinds.push_back({&pod, i, 1, pod->priority()});
     }
   }
   return kinds;
@@ -173,16 +179,22 @@ std::optional<GroupShortage> FindShortage(const AttemptRequest& request, const N
 }
 
 std::optional<PackingBound> PackingOf(const AttemptRequest& request, const NodeTable& nodes) {
+  std::shared_ptr<const CountedNeeds> counted =
+      CountNeeds(*request.framework, absl::MakeSpan(request.pods.data(), request.pods.size()));
   std::vector<PodsOfKind> kinds;
   auto others = static_cast<int64_t>(request.pods.size());
-  for (const RequestKind& kind : FindAlike(request)) {
+  for (const RequestKind& kind : FindAlike(request, counted.get())) {
     std::optional<PodNeed> need = FindNeed(*request.framework, nodes, **kind.pod);
     if (!need.has_value()) continue;
-    kinds.push_back({std::move(need->needed), kind.members});
+    PodsOfKind& added = kinds.emplace_back(PodsOfKind{std::move(need->needed), kind.members});
+    if (counted != nullptr) {
+      const absl::Span<const int64_t> needs = counted->Of(kind.first);
+      added.counted.assign(needs.begin(), needs.end());
+    }
     others -= kind.members;
   }
-  if (kinds.size() < 2) return std::nullopt;
-  return PackingBound(std::move(kinds), others);
+  if (kinds.size() < (counted == nullptr ? 2 : 1)) return std::nullopt;
+  return PackingBound(std::move(kinds), others, std::move(counted));
 }
 
 std::optional<GroupShortage> FindShortageTogether(const AttemptRequest& request,
@@ -195,11 +207,12 @@ std::optional<GroupShortage> FindShortageTogether(const AttemptRequest& request,
   return GroupShortage{
       .pod = request.pods.front(),
       .finding = absl::StrCat(
-          "No place exists: there is room for members of each kind, but for at most ", verdict.most,
-          " of the ", request.minimum,
+          bound->has_counted() ? "No place exists: with the devices that they need there is room"
+                               : "No place exists: there is room for members of each kind, but",
+          " for at most ", verdict.most, " of the ", request.minimum,
           request.minimum < static_cast<int>(request.pods.size()) ? " members that are needed"
                                                                   : " members",
-          " together.")};
+          bound->has_counted() ? "." : " together.")};
 }
 
 namespace {

@@ -42,11 +42,12 @@ std::optional<PodNeed> FindNeed(const Framework& framework, const NodeTable& nod
 // little.
 std::optional<GroupShortage> FindShortage(const AttemptRequest& request, const NodeTable& nodes);
 
-// The request's members by what they need. Absent if there are not several kinds of them, or too
-// many.
+// The request's members by what they need. Absent if there are not several kinds of them and
+// plugins count nothing that they need, or if there are too many kinds.
 std::optional<PackingBound> PackingOf(const AttemptRequest& request, const NodeTable& nodes);
-// A proof that there is room for members of each kind, but not for enough together. Absent if there
-// is none. Costs more than FindShortage(): for a group that did not find room.
+// A proof that there is room for members of each kind, but not for enough together, or not with
+// what plugins count. Absent if there is none. Costs more than FindShortage(): for a group that did
+// not find room.
 std::optional<GroupShortage> FindShortageTogether(const AttemptRequest& request,
                                                   const NodeTable& nodes);
 

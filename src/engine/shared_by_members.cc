@@ -2,6 +2,7 @@
 // Implementation of shared_by_members.h.
 #include "engine/shared_by_members.h"
 
+#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -15,6 +16,7 @@ namespace {
 constexpr PluginPoint kSharedBy{"SharedBy", Codes(), "running Filter plugin \"$0\": $1"};
 constexpr PluginPoint kHoldsForOtherNodes{"HoldsForOtherNodes", Codes(),
                                           "running Filter plugin \"$0\": $1"};
+constexpr PluginPoint kCountNeeds{"CountNeeds", Codes(), "running Filter plugin \"$0\": $1"};
 constexpr PluginPoint kWhyNotAllTried{"WhyNotAllTried", Codes(),
                                       "running Filter plugin \"$0\": $1"};
 
@@ -27,7 +29,45 @@ std::vector<Hook<MemberChoices>> FindChoices(const Framework& framework) {
   return choices;
 }
 
+// Of a plugin that fails nothing is known.
+class GuardedNeeds final : public CountedNeeds {
+ public:
+  GuardedNeeds(const Framework& framework, Symbol plugin, std::unique_ptr<CountedNeeds> needs)
+      : framework_(framework), plugin_(plugin), needs_(std::move(needs)) {}
+
+  size_t sorts() const override { return needs_->sorts(); }
+  absl::Span<const int64_t> Of(size_t member) const override { return needs_->Of(member); }
+  void FreeOn(const NodeInfo& node, int32_t gone_below, absl::Span<int64_t> free) const override {
+    const Status asked = framework_.plugins().calls.Guarded(kCountNeeds, plugin_, [&] {
+      needs_->FreeOn(node, gone_below, free);
+      return Status::Success();
+    });
+    if (!asked.ok()) absl::c_fill(free, kNobodyKnows);
+  }
+
+ private:
+  static constexpr int64_t kNobodyKnows = int64_t{1} << 32;
+  const Framework& framework_;
+  const Symbol plugin_;
+  const std::unique_ptr<CountedNeeds> needs_;
+};
+
 }  // namespace
+
+std::shared_ptr<const CountedNeeds> CountNeeds(
+    const Framework& framework, absl::Span<const std::shared_ptr<const PodInfo>> pods) {
+  for (const Hook<MemberChoices>& hook : FindChoices(framework)) {
+    std::unique_ptr<CountedNeeds> needs;
+    const Status asked = framework.plugins().calls.Guarded(kCountNeeds, hook.name, [&] {
+      needs = hook.plugin->CountNeeds(pods);
+      return Status::Success();
+    });
+    if (asked.ok() && needs != nullptr) {
+      return std::make_shared<GuardedNeeds>(framework, hook.name, std::move(needs));
+    }
+  }
+  return nullptr;
+}
 
 absl::flat_hash_set<const PodInfo*> FindPodsThatShare(
     const Framework& framework, absl::Span<const std::shared_ptr<const PodInfo>> pods) {

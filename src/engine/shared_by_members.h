@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/types/span.h"
+#include "berth/extensions/member_choices.h"
 #include "berth/framework/pod_info.h"
 #include "framework/framework.h"
 
@@ -24,6 +25,11 @@ bool HoldsForOtherNodes(const Framework& framework, const PodInfo& pod);
 // Why a search over all nodes is no proof for these pods; empty if it is one.
 std::string WhyNotAllTried(const Framework& framework,
                            absl::Span<const std::shared_ptr<const PodInfo>> pods);
+
+// What the pods need of what plugins count; null for most. Of several plugins, of the first that
+// counts anything.
+std::shared_ptr<const CountedNeeds> CountNeeds(
+    const Framework& framework, absl::Span<const std::shared_ptr<const PodInfo>> pods);
 
 }  // namespace berth
 

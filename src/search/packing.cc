@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/types/span.h"
 #include "berth/api/amounts.h"
 
 namespace berth {
@@ -25,7 +27,10 @@ constexpr int64_t kUnknown = -1;
 
 }  // namespace
 
-PackingBound::PackingBound(std::vector<PodsOfKind> kinds, int64_t others) : others_(others) {
+PackingBound::PackingBound(std::vector<PodsOfKind> kinds, int64_t others,
+                           std::shared_ptr<const CountedNeeds> counted)
+    : others_(others), counted_(std::move(counted)) {
+  const size_t sorts = counted_ == nullptr ? 0 : counted_->sorts();
   for (const PodsOfKind& kind : kinds) {
     for (const auto& [resource, amount] : kind.needed.requests) {
       if (amount > 0 && !absl::c_linear_search(resources_, resource)) {
@@ -34,13 +39,14 @@ PackingBound::PackingBound(std::vector<PodsOfKind> kinds, int64_t others) : othe
     }
   }
   for (const PodsOfKind& kind : kinds) {
-    Kind& added = kinds_.emplace_back(Kind{Amounts(resources_.size() + 1, 0), kind.pods});
+    Kind& added = kinds_.emplace_back(Kind{Amounts(1 + resources_.size() + sorts, 0), kind.pods});
     added.pods = std::min(added.pods, kMostPods);
     added.needed.front() = 1;
     for (const auto& [resource, amount] : kind.needed.requests) {
       const auto known = absl::c_find(resources_, resource);
       if (known != resources_.end()) added.needed[1 + (known - resources_.begin())] = amount;
     }
+    absl::c_copy(kind.counted, added.needed.begin() + 1 + resources_.size());
   }
 }
 
@@ -61,6 +67,18 @@ PackingBound::Amounts PackingBound::FreeOn(const NodeTable& nodes, NodeRow row,
     }
   }
   for (int64_t& amount : free) amount = std::max<int64_t>(0, amount);
+  if (counted_ == nullptr) return free;
+  const size_t first = free.size();
+  free.resize(first + counted_->sorts(), 0);
+  const bool any_fits = absl::c_any_of(kinds_, [&](const Kind& kind) {
+    for (size_t i = 0; i < first; ++i) {
+      if (kind.needed[i] > free[i]) return false;
+    }
+    return true;
+  });
+  if (any_fits) {
+    counted_->FreeOn(nodes.node(row), gone_below, absl::MakeSpan(free).subspan(first));
+  }
   return free;
 }
 
@@ -141,9 +159,10 @@ std::vector<PackingBound::Measure> PackingBound::Measures(int64_t wanted, int no
                                                           FreeOf free_of) const {
   std::vector<Measure> measures;
   AddMeasure(Amounts(kinds_.size(), 1), wanted, measures);
-  for (size_t i = 1; i <= resources_.size(); ++i) {
+  for (size_t i = 1; i < kinds_.front().needed.size(); ++i) {
     int64_t most = 0;
     for (const Kind& kind : kinds_) most = std::max(most, kind.needed[i]);
+    if (most == 0) continue;
     Amounts weights;
     for (const Kind& kind : kinds_) {
       weights.push_back(static_cast<int64_t>(__int128{kind.needed[i]} * kOne / most));

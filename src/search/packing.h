@@ -6,11 +6,13 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
 #include "berth/columns/node_table.h"
+#include "berth/extensions/member_choices.h"
 #include "berth/incremental/resource_filter.h"
 
 namespace berth {
@@ -19,6 +21,7 @@ namespace berth {
 struct PodsOfKind {
   NeededResources needed;
   int64_t pods = 0;
+  std::vector<int64_t> counted = {};  // by sort, as CountedNeeds; or empty
 };
 
 // Each kind of pods is given a weight, and of each node it is found out how much weight it holds at
@@ -27,8 +30,11 @@ struct PodsOfKind {
 // which there are only pods of its kind.
 class PackingBound {
  public:
-  // `others`: so many pods more of which it is not known what they need.
-  PackingBound(std::vector<PodsOfKind> kinds, int64_t others);
+  // `others`: so many pods more of which it is not known what they need. `counted`: what else they
+  // need, or null.
+  PackingBound(std::vector<PodsOfKind> kinds, int64_t others,
+               std::shared_ptr<const CountedNeeds> counted = nullptr);
+  bool has_counted() const { return counted_ != nullptr; }
 
   struct Verdict {
     bool is_proof = false;  // fewer than were wanted have room
@@ -42,7 +48,8 @@ class PackingBound {
                 int32_t gone_below = kNobody) const;
 
  private:
-  using Amounts = absl::InlinedVector<int64_t, 6>;  // of places, and of each resource
+  // Of places, of each resource, and of each sort of what is counted.
+  using Amounts = absl::InlinedVector<int64_t, 6>;
   struct Kind {
     Amounts needed;
     int64_t pods;
@@ -64,6 +71,7 @@ class PackingBound {
   std::vector<ResourceId> resources_;
   std::vector<Kind> kinds_;
   int64_t others_;
+  std::shared_ptr<const CountedNeeds> counted_;
 };
 
 }  // namespace berth

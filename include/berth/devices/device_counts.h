@@ -7,9 +7,11 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "berth/api/labels.h"
 #include "berth/api/symbol.h"
 #include "berth/devices/device_id.h"
@@ -50,6 +52,15 @@ struct DevicesOfClass {
 DevicesOfClass CountDevicesOfClass(const api::DeviceClass& device_class, DeviceInventory& inventory,
                                    Symbol node_name, const LabelSet& node_labels,
                                    absl::FunctionRef<bool(const DeviceId&)> is_taken);
+
+// For each of several lists of selectors, how many devices that a node can use may match all of the
+// list, of those that `is_free`; and how many may match some list: so many numbers, and one more.
+// A bound: a device counts where a selector fails, and as very many where claims share it. False if
+// nothing can be said of the node. Threads: as above.
+bool CountMatchingDevices(absl::Span<const std::vector<std::string>> lists,
+                          DeviceInventory& inventory, Symbol node_name, const LabelSet& node_labels,
+                          absl::FunctionRef<bool(const DeviceId&)> is_free,
+                          absl::Span<int64_t> counts);
 
 }  // namespace berth
 
