@@ -227,29 +227,28 @@ bool TakingRule::OnSomeSide(const QuotaTaker& taker, const Test& test) const {
 }
 
 bool TakingRule::MayReclaim(const QuotaTaker& taker) const {
-  const ReclaimStrategy strategy = tree_.spec(taker.quota).reclaim;
-  return strategy != ReclaimStrategy::kNever &&
+  const QuotaSpec& spec = tree_.spec(taker.quota);
+  return spec.reclaim != ReclaimStrategy::kNever &&
          OnSomeSide(taker, [&](const QuotaTree::Branches& branches) {
            return StaysWithin(taker, branches, Bound::kGuarantee, nullptr) ||
-                  (strategy == ReclaimStrategy::kFairShare && EndsBeyondShare(taker, branches));
+                  (ByShares(spec) && EndsBeyondShare(taker, branches));
          });
 }
 
 TakingVerdict TakingRule::WhyNotReclaim(const QuotaTaker& taker) const {
-  const ReclaimStrategy strategy = tree_.spec(taker.quota).reclaim;
+  const QuotaSpec& spec = tree_.spec(taker.quota);
   const auto stays_within = [&](const QuotaTree::Branches& branches) {
     return StaysWithin(taker, branches, Bound::kGuarantee, nullptr) ||
-           (strategy == ReclaimStrategy::kFairShare &&
-            StaysWithin(taker, branches, Bound::kShare, nullptr));
+           (ByShares(spec) && StaysWithin(taker, branches, Bound::kShare, nullptr));
   };
   if (taker.quota == QuotaTree::kCluster) return {};
-  if (strategy != ReclaimStrategy::kNever && OnSomeSide(taker, stays_within)) return {};
-  if (strategy == ReclaimStrategy::kNever) {
+  if (spec.reclaim != ReclaimStrategy::kNever && OnSomeSide(taker, stays_within)) return {};
+  if (spec.reclaim == ReclaimStrategy::kNever) {
     return {.taking = Taking::kNever, .quota = taker.quota};
   }
   TakingVerdict why;
   StaysWithin(taker, {taker.quota, taker.quota, tree_.parent(taker.quota)},
-              strategy == ReclaimStrategy::kFairShare ? Bound::kShare : Bound::kGuarantee, &why);
+              ByShares(spec) ? Bound::kShare : Bound::kGuarantee, &why);
   return why;
 }
 
@@ -266,8 +265,7 @@ bool TakingRule::MayGive(const QuotaTaker& taker, QuotaId holder) const {
                     IsAboveOn(asked.first, holder, branches, bound, nullptr);
            });
   };
-  return by(Bound::kGuarantee) ||
-         (spec.reclaim == ReclaimStrategy::kFairShare && by(Bound::kShare));
+  return by(Bound::kGuarantee) || (ByShares(spec) && by(Bound::kShare));
 }
 
 TakingVerdict TakingRule::MayTake(const QuotaTaker& taker, const QuotaHolder& holder) const {
@@ -304,8 +302,7 @@ TakingVerdict TakingRule::MayTake(const QuotaTaker& taker, const QuotaHolder& ho
                           (bound == Bound::kShare && EvensOut(taker, &holder, branches));
     return may_take && IsAbove(taker, holder, branches, bound, why);
   };
-  const bool may_take =
-      by(Bound::kGuarantee) || (spec.reclaim == ReclaimStrategy::kFairShare && by(Bound::kShare));
+  const bool may_take = by(Bound::kGuarantee) || (ByShares(spec) && by(Bound::kShare));
   if (!may_take) return why;
   return UnlessTooSoon(holder, branches.b, &QuotaSpec::reclaim_min_runtime);
 }
