@@ -33,6 +33,7 @@
 #include "plugins/capacity_scheduling/nominated_usage.h"
 #include "plugins/capacity_scheduling/quota_book.h"
 #include "plugins/capacity_scheduling/quota_ledger.h"
+#include "plugins/capacity_scheduling/quota_limits.h"
 #include "plugins/capacity_scheduling/quota_rules.h"
 #include "plugins/capacity_scheduling/quota_status.h"
 #include "plugins/capacity_scheduling/quota_warnings.h"
@@ -137,7 +138,7 @@ class CapacityScheduling final : public Plugin,
   // Who may evict whom depends on the quotas, and which devices a claim may be given.
   bool WaitsForEvents(const PodInfo& pod) const override {
     return pod.preemption_policy() != PreemptionPolicy::kNever ||
-           book_.DeviceLimitsOf(pod) != nullptr;
+           DeviceLimitsOf(book_, pod) != nullptr;
   }
 
   // In a tree of quotas (docs/quota.md), for plans over several nodes.

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "berth/framework/placement.h"
+#include "plugins/capacity_scheduling/quota_limits.h"
 #include "plugins/capacity_scheduling/quota_trial.h"
 #include "plugins/capacity_scheduling/tree_victims.h"
 #include "plugins/capacity_scheduling/victim_plan.h"
@@ -86,8 +87,8 @@ Status TreeAdmission::Admit(const CycleState& state, const PodInfo& pod, QuotaId
                                      ? DescribeInFull(tree, book_.WithNominated(*shortage))
                                      : book_.ToString(*shortage));
   }
-  if (const auto beyond = book_.BeyondMin(pod, quota, charge, avoidable)) {
-    return Status::Unschedulable(book_.BeyondMinToString(*beyond));
+  if (const auto beyond = BeyondMin(book_.tree(), pod, quota, charge, avoidable)) {
+    return Status::Unschedulable(BeyondMinToString(book_.tree(), *beyond));
   }
   return NarrowByLines(pod, quota, nodes, result, without_room);
 }
@@ -347,7 +348,7 @@ void TreeAdmission::ExplainWaiting(const PodInfo& pod, WaitingFor& waiting) cons
   auto shortage = tree.FindShortage(*quota, charge, possible, avoidable);
   bool is_beyond_min = false;
   if (!shortage.has_value()) {
-    shortage = book_.BeyondMin(pod, *quota, charge, avoidable);
+    shortage = BeyondMin(book_.tree(), pod, *quota, charge, avoidable);
     is_beyond_min = shortage.has_value();
   }
   if (!shortage.has_value()) {
