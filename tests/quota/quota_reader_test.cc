@@ -332,6 +332,25 @@ TEST(CheckQuotasOf, SaysWhoHasNoPods) {
             "namespaces that are given\n");
 }
 
+TEST(CheckQuotasOf, SaysThatANamespaceIsNotThere) {
+  const auto check = [](const std::string& more) {
+    return CheckQuotasOf(
+               ParseManifest("{apiVersion: scheduling.berth.dev/v1alpha1, kind: ClusterQuota, "
+                             "metadata: {name: a}, spec: {namespaces: [k, nosuch]}}\n" +
+                                 more,
+                             "q.yaml"))
+        .ToString();
+  };
+  const std::string space = "---\n{apiVersion: v1, kind: Namespace, metadata: {name: k}}\n";
+  const std::string pod =
+      "---\n{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: nosuch}, "
+      "spec: {containers: [{name: c}]}}\n";
+  EXPECT_EQ(check(""), "");  // namespaces are not among the files
+  EXPECT_THAT(check(space), HasSubstr("warning: ClusterQuota a: spec.namespaces: there is no "
+                                      "namespace \"nosuch\" among those that are given\n"));
+  EXPECT_EQ(check(space + pod), "");
+}
+
 TEST(CheckQuotasOf, SaysThatAPodNamesNoQuota) {
   const std::string quotas =
       "{apiVersion: scheduling.berth.dev/v1alpha1, kind: ClusterQuota, metadata: {name: a}}\n"
