@@ -9,9 +9,12 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
 #include "berth/api/amounts.h"
 #include "berth/api/core_v1.pb.h"
+#include "berth/api/quantity.h"
 #include "berth/api/resource_v1.pb.h"
+#include "berth/api/scheduling_berth_dev.pb.h"
 #include "plugins/capacity_scheduling/claimed_devices.h"
 
 namespace berth {
@@ -89,6 +92,10 @@ void QuotaBook::Rebuild(std::vector<QuotaSpec> specs) {
   before.Advance(now);
   tree_.Advance(now);
   tree_.ContinueHistory(before);
+  std::vector<QuotaId> without_history;
+  for (QuotaId quota = 1; quota < tree_.size(); ++quota) {
+    if (tree_.HasHistory(quota) && !tree_.KnowsHistory(quota)) without_history.push_back(quota);
+  }
   pod_quotas_.ReadTree();
   charges_ = {};
   taken_off_.clear();
@@ -112,6 +119,28 @@ void QuotaBook::Rebuild(std::vector<QuotaSpec> specs) {
     for (const std::shared_ptr<const PodInfo>& pod : node.pods()) Charge(*pod, node);
   }
   for (const std::shared_ptr<const PodInfo>& pod : waiting) OnPending(*pod);
+  RestoreHistory(without_history);
+}
+
+// After a start. A status is written with each change of what is used, so that is what was used
+// since it was written.
+void QuotaBook::RestoreHistory(const std::vector<QuotaId>& quotas) {
+  for (const QuotaId quota : quotas) {
+    const Object* const object =
+        handle_.objects().Find(Kind::kClusterQuota, "", tree_.spec(quota).name);
+    if (object == nullptr || object->uid() != tree_.spec(quota).uid) continue;
+    const api::ClusterQuotaStatus& status = object->As<api::ClusterQuota>().status();
+    if (!status.has_used_lately_time()) continue;
+    const absl::Time at = absl::FromUnixSeconds(status.used_lately_time().seconds());
+    for (int line = 0; line < static_cast<int>(tree_.lines().size()); ++line) {
+      const auto told = status.used_lately().find(tree_.lines()[line].ToString());
+      if (told == status.used_lately().end()) continue;
+      const absl::StatusOr<Quantity> mean = Quantity::Parse(told->second.string());
+      if (!mean.ok()) continue;
+      const double unit = tree_.lines()[line].QuantityOf(1).AsDouble();
+      tree_.RestoreHistory(quota, line, std::max(0.0, mean->AsDouble() / unit), at);
+    }
+  }
 }
 
 // What is used and wanted follows from what there is, not from what slices and classes said before:

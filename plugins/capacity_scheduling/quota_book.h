@@ -43,6 +43,8 @@ class QuotaBook {
   void RefreshNominations() {
     if (has_tree_ && promises_.Follow()) ++version_;
   }
+  // What was used lately is as of now.
+  void Advance() { tree_.Advance(handle_.clock().Now()); }
   // Whether quotas are a tree: there is a ClusterQuota, or an ElasticQuota with a mark of one.
   bool has_tree() const { return has_tree_; }
   const QuotaTree& tree() const { return tree_; }
@@ -188,6 +190,8 @@ class QuotaBook {
   void Rebuild(std::vector<QuotaSpec> specs);
   // Those whom it concerns are charged for what slices and classes say now.
   void FollowDevices(const QuotaDevices::Difference& difference, bool other_classes);
+  // Of quotas of which the tree before knew nothing: as their statuses say.
+  void RestoreHistory(const std::vector<QuotaId>& quotas);
   bool HasChanged(Kind kind, std::optional<uint64_t>& version) const;
   std::vector<std::shared_ptr<const PodInfo>> Waiting() const;  // all that want something
   void FollowNodes();

@@ -25,8 +25,7 @@ void QuotaTree::ContinueHistory(const QuotaTree& before) {
   for (QuotaId quota = 1; quota < size(); ++quota) {
     const std::optional<QuotaId> found = before.Find(specs_[quota].name);
     if (!found.has_value() || before.specs_[*found].uid != specs_[quota].uid) continue;
-    const bool was_followed = before.decayed_at_[*found] != absl::InfinitePast();
-    if (!was_followed || !HasHistory(quota)) continue;
+    if (!HasHistory(quota) || !before.HasHistory(*found) || !before.KnowsHistory(*found)) continue;
     for (int line = 0; line < static_cast<int>(lines_.size()); ++line) {
       const auto same = absl::c_find(before.lines_, lines_[line]);
       if (same == before.lines_.end()) continue;
@@ -37,13 +36,24 @@ void QuotaTree::ContinueHistory(const QuotaTree& before) {
   }
 }
 
+void QuotaTree::RestoreHistory(QuotaId quota, int line, double mean, absl::Time at) {
+  const absl::Time from = std::min(at, now_);
+  decayed_[At(quota, line)] = DecayedSince(quota, line, mean, from);
+  decayed_at_[quota] = now_;
+  ++moves_;
+}
+
 // The mean of what was used, in which every half-life halves the weight of what lies behind.
 double QuotaTree::DecayedOf(QuotaId quota, int line) const {
   const size_t at = At(quota, line);
   if (decayed_at_[quota] == absl::InfinitePast()) return decayed_[at];  // nothing was used yet
+  return DecayedSince(quota, line, decayed_[at], decayed_at_[quota]);
+}
+
+double QuotaTree::DecayedSince(QuotaId quota, int line, double mean, absl::Time at) const {
   const double stays =
-      std::exp2(-absl::FDivDuration(now_ - decayed_at_[quota], *specs_[parents_[quota]].half_life));
-  return decayed_[at] * stays + static_cast<double>(used_[at]) * (1 - stays);
+      std::exp2(-absl::FDivDuration(now_ - at, *specs_[parents_[quota]].half_life));
+  return mean * stays + static_cast<double>(used_[At(quota, line)]) * (1 - stays);
 }
 
 void QuotaTree::CatchUp(QuotaId quota) {

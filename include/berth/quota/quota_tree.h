@@ -150,6 +150,16 @@ class QuotaTree {
   // Brings decayed usage up to `now`; before a charge, if it is to count for the time so far.
   void Advance(absl::Time now);
   bool has_history() const { return has_history_; }
+  // Whether what the quota used lately counts: the one above has a half-life.
+  bool HasHistory(QuotaId quota) const {
+    return has_history_ && quota != kCluster && specs_[parents_[quota]].half_life.has_value();
+  }
+  // The mean of what a quota with history used, as of the last Advance().
+  double UsedLately(QuotaId quota, int line) const { return DecayedOf(quota, line); }
+  // Whether something is known of that; so before the first charge only by ContinueHistory().
+  bool KnowsHistory(QuotaId quota) const { return decayed_at_[quota] != absl::InfinitePast(); }
+  // The mean was this at that time, and what is used now was used since then.
+  void RestoreHistory(QuotaId quota, int line, double mean, absl::Time at);
   // Continues with the decayed usage of `before`, a tree of earlier quotas as of the same time:
   // line by line, of quotas of the same name and uid. Before anything is charged.
   void ContinueHistory(const QuotaTree& before);
@@ -199,15 +209,13 @@ class QuotaTree {
     __int128 weights = 0;
     double decayed = 0;
   };
-  // Whether what it used lately counts.
-  bool HasHistory(QuotaId quota) const {
-    return has_history_ && quota != kCluster && specs_[parents_[quota]].half_life.has_value();
-  }
   bool Contends(QuotaId quota, int line) const {
     return used_[At(quota, line)] > 0 || wanted_[At(quota, line)] > 0;
   }
   const Contest& ContestBelow(QuotaId above, int line) const;
   double DecayedOf(QuotaId quota, int line) const;
+  // If it was `mean` then, and what is used now was used since.
+  double DecayedSince(QuotaId quota, int line, double mean, absl::Time at) const;
   void CatchUp(QuotaId quota);
   // In millionths of what those used lately that contend, and it.
   int64_t PartLately(QuotaId quota, int line) const;
