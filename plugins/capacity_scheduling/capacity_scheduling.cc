@@ -388,7 +388,6 @@ std::vector<QuotaFigure> CapacityScheduling::ReportQuotas() {
   // The tree as of the last attempt: between attempts Handle's nodes may be older than what was
   // charged, and a tree that is built anew of them would miss pods.
   book_.RefreshNominations();
-  book_.Advance();
   if (book_.has_tree()) return ReportTree(book_.tree());
   ledger_.Refresh(handle_.objects());
   std::vector<QuotaFigure> figures;

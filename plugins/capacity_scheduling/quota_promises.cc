@@ -74,7 +74,8 @@ void QuotaPromises::Promise(const std::shared_ptr<const PodInfo>& nominated, Sym
   }
   const auto [promise, is_new] = promised_.FindOrAdd(pod.identity());
   if (!is_new) return;
-  QuotaRequests::Amount amount = requests_.AmountOf(pod, *quota, &LabelsOf(nodes.node(row)));
+  QuotaRequests::Amount amount =
+      requests_.AmountOf(pod, *quota, &requests_.LabelsOf(nodes.node(row)));
   promise->pod = nominated;
   promise->charge = {.pod = pod.identity(),
                      .node = node_name,

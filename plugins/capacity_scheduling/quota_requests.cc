@@ -90,6 +90,10 @@ QuotaDevices::Difference QuotaRequests::ReadDevices() {
   return difference;
 }
 
+bool QuotaRequests::MayAskForDevices(const PodInfo& pod) const {
+  return !pod.spec().resource_claims().empty() || behind_resources_.BackAnyOf(pod);
+}
+
 const api::ResourceClaim* QuotaRequests::FindClaim(absl::string_view key) const {
   const size_t slash = key.find('/');
   return handle_.objects().Find<api::ResourceClaim>(key.substr(0, slash), key.substr(slash + 1));

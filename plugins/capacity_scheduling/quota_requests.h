@@ -71,9 +71,7 @@ class QuotaRequests {
   // Changes with what they stand for.
   uint64_t classes_version() const { return behind_resources_.version(); }
   // Whether the pod may ask for devices, by claims or resources.
-  bool MayAskForDevices(const PodInfo& pod) const {
-    return !pod.spec().resource_claims().empty() || behind_resources_.BackAnyOf(pod);
-  }
+  bool MayAskForDevices(const PodInfo& pod) const;
   // Whether the pod may be charged otherwise, with these claims, now that devices differ.
   bool Concerns(const QuotaDevices::Difference& difference, const PodInfo& pod,
                 const std::vector<ClaimCharge>& claims) const;

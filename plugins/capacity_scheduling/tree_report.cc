@@ -119,10 +119,6 @@ std::vector<QuotaFigure> ReportTree(const QuotaTree& tree) {
       if (min.has_value()) figure.min = in_units(*min);
       if (max.has_value()) figure.max = in_units(*max);
       figure.used = in_units(ClampToInt64(tree.used(quota, static_cast<int>(i))));
-      if (tree.HasHistory(quota)) {
-        figure.used_lately =
-            tree.UsedLately(quota, static_cast<int>(i)) * line.QuantityOf(1).AsDouble();
-      }
     }
   }
   return figures;

@@ -190,7 +190,6 @@ void EngineMetrics::PublishQuotas(const std::vector<QuotaFigure>& quotas) {
     if (figure.min.has_value()) add("min", *figure.min);
     if (figure.max.has_value()) add("max", *figure.max);
     add("used", figure.used);
-    if (figure.used_lately.has_value()) add("used_lately", *figure.used_lately);
   }
   ReplaceAll(metrics_->quotas, values);
 }

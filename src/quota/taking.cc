@@ -231,7 +231,8 @@ bool TakingRule::MayReclaim(const QuotaTaker& taker) const {
   return spec.reclaim != ReclaimStrategy::kNever &&
          OnSomeSide(taker, [&](const QuotaTree::Branches& branches) {
            return StaysWithin(taker, branches, Bound::kGuarantee, nullptr) ||
-                  (ByShares(spec) && EndsBeyondShare(taker, branches));
+                  (goes_by_shares_ && StaysWithin(taker, branches, Bound::kShare, nullptr)) ||
+                  (spec.reclaim == ReclaimStrategy::kFairShare && EndsBeyondShare(taker, branches));
          });
 }
 
@@ -259,7 +260,7 @@ bool TakingRule::MayGive(const QuotaTaker& taker, QuotaId holder) const {
   if (FenceBetween(taker.quota, holder, branches) != QuotaTree::kCluster) return false;
   const auto by = [&](Bound bound) {
     const bool may_take = StaysWithin(taker, branches, bound, nullptr) ||
-                          (bound == Bound::kShare && EvensOut(taker, nullptr, branches));
+                          (MayEvenOut(bound) && EvensOut(taker, nullptr, branches));
     return may_take && absl::c_any_of(taker.request, [&](const auto& asked) {
              return asked.second > 0 && tree_.Concerns(holder, asked.first) &&
                     IsAboveOn(asked.first, holder, branches, bound, nullptr);
@@ -299,7 +300,7 @@ TakingVerdict TakingRule::MayTake(const QuotaTaker& taker, const QuotaHolder& ho
   TakingVerdict why;
   const auto by = [&](Bound bound) {
     const bool may_take = StaysWithin(taker, branches, bound, &why) ||
-                          (bound == Bound::kShare && EvensOut(taker, &holder, branches));
+                          (MayEvenOut(bound) && EvensOut(taker, &holder, branches));
     return may_take && IsAbove(taker, holder, branches, bound, why);
   };
   const bool may_take = by(Bound::kGuarantee) || (ByShares(spec) && by(Bound::kShare));

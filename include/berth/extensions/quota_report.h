@@ -15,8 +15,6 @@ struct QuotaFigure {
   std::string resource;            // as the quota names it: "cpu", "nvidia.com/gpu"
   std::optional<double> min, max;  // absent if the quota does not say
   double used = 0;                 // what pods with a node are charged, at and below the quota
-  // The mean of that in which each half-life halves what lies behind; absent without a half-life.
-  std::optional<double> used_lately;
 };
 
 // Optional, for plugins that keep quotas: what they say is shown as metrics.

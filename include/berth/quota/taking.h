@@ -71,7 +71,7 @@ class TakingRule {
   TakingRule(const QuotaTree& tree, absl::Time now) : tree_(tree), now_(now), shares_(tree) {}
 
   // From now on fair shares decide for takers of quotas with the strategy Guarantee as well: whom
-  // they may wait for, rather than evict.
+  // they may wait for, rather than evict. They stay within their share with all that they ask for.
   void GoByShares() { goes_by_shares_ = true; }
 
   TakingVerdict MayTake(const QuotaTaker& taker, const QuotaHolder& holder) const;
@@ -87,6 +87,7 @@ class TakingRule {
 
  private:
   enum class Bound : uint8_t { kGuarantee, kShare };
+  bool MayEvenOut(Bound bound) const { return bound == Bound::kShare && !goes_by_shares_; }
   bool ByShares(const QuotaSpec& taker) const {
     return taker.reclaim == ReclaimStrategy::kFairShare || goes_by_shares_;
   }
