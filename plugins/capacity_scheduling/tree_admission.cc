@@ -290,7 +290,13 @@ std::vector<NodeRow> TreeAdmission::RowsToTry(const CycleState& state,
 bool TreeAdmission::KeepPlace(CycleState& state, const PodInfo& pod, QuotaId quota,
                               const NodeStatuses& statuses, QuotaTrial& trial,
                               PostFilterResult& result) {
-  const bool evicts_for_shares = book_.tree().spec(quota).reclaim != ReclaimStrategy::kGuarantee;
+  const QuotaTree& tree = book_.tree();
+  bool has_history = false;  // shares are to be had over time
+  for (QuotaId at = quota; at != QuotaTree::kCluster; at = tree.parent(at)) {
+    has_history |= tree.HasHistory(at);
+  }
+  if (!has_history) return false;
+  const bool evicts_for_shares = tree.spec(quota).reclaim != ReclaimStrategy::kGuarantee;
   if (evicts_for_shares || handle_.groups().GroupOfPod(pod.uid()).has_value()) return false;
   if (!kept_places_.MayKeep(pod, quota)) return false;
   std::vector<NodeRow> rows = RowsToTry(state, statuses);

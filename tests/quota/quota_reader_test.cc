@@ -291,7 +291,8 @@ TEST(CheckQuotasOf, SaysWhereSelectorsOverlap) {
       check(quota("a", team) + quota("b", "namespaceSelector: {matchLabels: {env: prod}}") + space),
       HasSubstr("warning: ClusterQuota b: selects the pods of namespace a, as"));
   EXPECT_EQ(check(quota("a", absl::StrCat(team, ", ", gpus)) + quota("b", team) +
-                  quota("c", "namespaces: [b]") + space),
+                  quota("c", "namespaces: [b]") + space +
+                  "---\n{apiVersion: v1, kind: Namespace, metadata: {name: b}}\n"),
             "");
 }
 
