@@ -65,6 +65,8 @@ class CapacityScheduling final : public Plugin,
 
   explicit CapacityScheduling(Handle& handle)
       : handle_(handle),
+        device_limits_(handle.Shared<DeviceLimits>()),
+        possible_victims_(handle.Shared<PossibleVictims>()),
         nominated_(ledger_),
         rules_(ledger_),
         book_(handle),
@@ -75,11 +77,11 @@ class CapacityScheduling final : public Plugin,
         tree_({handle, book_, preemption_, refused_takers_, expected_, short_rows_, kept_places_}),
         warnings_(handle, status_, kName) {
     ledger_.CountDevicesIn(handle);
-    handle.Shared<DeviceLimits>()->Set(
-        handle.profile_name(),
-        [this](const PodInfo& pod, const auto& known) { return FindDeviceLimits(pod, known); });
-    handle.Shared<PossibleVictims>()->Set(
-        handle.profile_name(),
+    device_limits_->Set(handle.profile_name(), [this](const PodInfo& pod, const auto& known) {
+      return FindDeviceLimits(pod, known);
+    });
+    possible_victims_->Add(
+        handle.profile_name(), kName,
         [this](const PodInfo& victim, const PodInfo& pod) { return MayEverEvict(victim, pod); });
   }
 
@@ -191,6 +193,9 @@ class CapacityScheduling final : public Plugin,
   void ChargeMissedClaims();
 
   Handle& handle_;
+  // Kept: the plugins that ask may be made later.
+  const std::shared_ptr<DeviceLimits> device_limits_;
+  const std::shared_ptr<PossibleVictims> possible_victims_;
   QuotaLedger ledger_;
   NominatedUsage nominated_;
   QuotaRules rules_;

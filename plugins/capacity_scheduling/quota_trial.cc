@@ -244,6 +244,9 @@ TakingVerdict QuotaTrial::WithoutPlacesOfGang(const VictimUnit& unit,
 }
 
 VictimTrial::Verdict QuotaTrial::MayEvict(const VictimUnit& unit) const {
+  if (!unit.group.empty() && unit.group == kept_group_) {
+    return {Status::Unschedulable("it is of the same group")};
+  }
   const std::optional<QuotaHolder> holder = HolderOf(unit);
   if (!holder.has_value()) {
     return {Status::Unschedulable("not all of its pods are of one quota")};

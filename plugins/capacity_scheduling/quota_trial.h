@@ -40,6 +40,8 @@ class QuotaTrial final : public VictimTrial {
   // From now on whom they may wait for as their quotas' shares say, though these evict nobody for
   // that.
   void GoByShares() { rule_.GoByShares(); }
+  // From now on no pod of the first preemptor's group may be evicted: all of it starts, or nobody.
+  void KeepOwnGroup() { kept_group_ = handle_.groups().GroupOfPod(first_.uid()).value_or(""); }
   // From now on they are also of quotas to which claims of others may pass.
   void CountClaimsThatPass() { counts_claims_that_pass_ = true; }
   // The quotas that they are of, in that order; some of these give once nearer ones gave.
@@ -118,6 +120,7 @@ class QuotaTrial final : public VictimTrial {
   LineAmounts request_;   // of the first
   LineAmounts possible_;  // of that, what its claims may do without
   bool counts_claims_that_pass_ = false;
+  std::string kept_group_;  // empty: none
   PodAmounts open_claims_;    // of the first pod, without devices
   LineAmounts avoidable_;     // of these, as QuotaTree::FindShortage() has it
   std::vector<Asked> asked_;  // the first preemptor first

@@ -207,7 +207,8 @@ Status TreeAdmission::PostFilter(CycleState& state, const PodInfo& pod,
   }
   const QuotaBook::WithoutNomination without_nomination(book_, pod);
   std::vector<const PodInfo*> preemptors = {&pod};
-  if (const PlacedTogether* const together = state.Find(kPlacedTogether)) {
+  const PlacedTogether* const together = state.Find(kPlacedTogether);
+  if (together != nullptr) {
     for (const PodInfo* const sibling : together->pods) {
       if (sibling != &pod) preemptors.push_back(sibling);
     }
@@ -217,6 +218,7 @@ Status TreeAdmission::PostFilter(CycleState& state, const PodInfo& pod,
   Status planned;
   {
     QuotaTrial trial(book_, handle_, *quota, preemptors);
+    if (together != nullptr) trial.KeepOwnGroup();
     planned = Plan(state, pod, statuses, trial, result);
     if (state.for_explanation()) return planned;
     if (planned.ok()) {

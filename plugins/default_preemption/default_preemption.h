@@ -17,6 +17,7 @@
 #include "berth/framework/postfilter.h"
 #include "berth/framework/queue_sort.h"
 #include "berth/incremental/preemption_hints.h"
+#include "berth/preemption/held_elsewhere.h"
 #include "berth/preemption/preemption.h"
 #include "plugins/default_preemption/default_preemption_args.h"
 
@@ -48,7 +49,10 @@ class DefaultPreemption final : public Plugin,
   DefaultPreemption(const DefaultPreemptionArgs& args, Handle& handle)
       : handle_(handle),
         rules_(handle, args.min_candidate_nodes_percentage, args.min_candidate_nodes_absolute),
-        preemption_(handle) {}
+        preemption_(handle),
+        possible_victims_(handle.Shared<PossibleVictims>()) {
+    possible_victims_->Add(handle.profile_name(), kName, PossibleVictims::AreLessImportant);
+  }
 
   absl::string_view Name() const override { return kName; }
   Status PostFilter(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
@@ -69,6 +73,7 @@ class DefaultPreemption final : public Plugin,
   Handle& handle_;
   DefaultPreemptionRules rules_;
   Preemption preemption_;
+  const std::shared_ptr<PossibleVictims> possible_victims_;
 };
 
 }  // namespace berth

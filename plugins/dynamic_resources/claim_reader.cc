@@ -88,20 +88,47 @@ bool ClaimReader::MayBeFreed(const PodInfo& pod, const Object& claim,
          });
 }
 
-// Of devices for many nodes that is left to the search for victims: here it takes a look at each.
 bool ClaimReader::MayUserGo(const PodInfo& pod, absl::string_view user,
                             const NodeSelector& available_on) const {
-  if (!available_on.pinned_node_names().has_value()) return true;
+  const PodInfo* const running = FindUser(user, available_on);
+  return running == nullptr || victims_->Include(handle_.profile_name(), *running, pod);
+}
+
+const PodInfo* ClaimReader::FindUser(absl::string_view user,
+                                     const NodeSelector& available_on) const {
   const NodeTable& nodes = handle_.nodes();
-  for (const Symbol name : *available_on.pinned_node_names()) {
+  const auto find_on = [&](Symbol name) -> const PodInfo* {
     const NodeRow row = nodes.FindRow(name);
-    if (row < 0) continue;
-    for (const std::shared_ptr<const PodInfo>& other : nodes.node(row).pods()) {
-      if (other->uid() != user) continue;
-      return victims_->Include(handle_.profile_name(), *other, pod);
+    if (row < 0) return nullptr;
+    const auto& pods = nodes.node(row).pods();
+    const auto found = absl::c_find_if(pods, [&](const auto& pod) { return pod->uid() == user; });
+    return found == pods.end() ? nullptr : found->get();
+  };
+  if (available_on.pinned_node_names().has_value()) {
+    for (const Symbol name : *available_on.pinned_node_names()) {
+      const PodInfo* const found = find_on(name);
+      if (found != nullptr) return found;
+    }
+    return nullptr;
+  }
+  const std::pair now(nodes.id(), nodes.version());
+  auto known = node_of_user_.find(user);
+  if (known == node_of_user_.end() && listed_at_ != now) {
+    ListUsers();
+    listed_at_ = now;
+    known = node_of_user_.find(user);
+  }
+  return known == node_of_user_.end() ? nullptr : find_on(known->second);
+}
+
+void ClaimReader::ListUsers() const {
+  const NodeTable& nodes = handle_.nodes();
+  node_of_user_.clear();
+  for (NodeRow row = 0; row < nodes.size(); ++row) {
+    for (const auto& pod : nodes.node(row).pods()) {
+      if (HasResourceClaims(*pod)) node_of_user_.emplace(pod->uid(), nodes.node(row).name());
     }
   }
-  return true;
 }
 
 std::shared_ptr<const ClaimsOfPod> ClaimReader::ReadWithout(

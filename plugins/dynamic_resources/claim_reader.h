@@ -3,15 +3,19 @@
 #ifndef BERTH_PLUGINS_DYNAMIC_RESOURCES_CLAIM_READER_H_
 #define BERTH_PLUGINS_DYNAMIC_RESOURCES_CLAIM_READER_H_
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/time/time.h"
 #include "berth/api/node_selector.h"
 #include "berth/api/resource_v1.pb.h"
+#include "berth/api/symbol.h"
 #include "berth/devices/claim_to_allocate.h"
 #include "berth/devices/extended_resource_classes.h"
 #include "berth/framework/handle.h"
@@ -64,6 +68,9 @@ class ClaimReader {
   bool MayBeFreed(const PodInfo& pod, const Object& claim, const NodeSelector& available_on) const;
   bool MayUserGo(const PodInfo& pod, absl::string_view user,
                  const NodeSelector& available_on) const;
+  // The pod of that uid, on a node where the claim's devices can be used. Null: it is on none.
+  const PodInfo* FindUser(absl::string_view user, const NodeSelector& available_on) const;
+  void ListUsers() const;
   // Whether the classes of a claim exist.
   Status CheckClasses(const api::ResourceClaim& claim) const;
   ClaimToAllocate Parse(std::shared_ptr<const api::ResourceClaim> claim) const;
@@ -79,6 +86,10 @@ class ClaimReader {
   const std::shared_ptr<ExtendedResourceClasses> classes_;
   const std::optional<absl::Duration> binding_timeout_;
   const std::shared_ptr<const PossibleVictims> victims_;
+  // By uid the nodes of pods with claims, listed when one is looked for that is not known: a pod
+  // stays where it is, or is gone.
+  mutable absl::flat_hash_map<std::string, Symbol> node_of_user_;
+  mutable std::optional<std::pair<uint64_t, uint64_t>> listed_at_;  // NodeTable::id(), version()
 };
 
 }  // namespace berth

@@ -19,6 +19,7 @@
 #include "berth/framework/plugin.h"
 #include "berth/framework/postfilter.h"
 #include "berth/incremental/preemption_hints.h"
+#include "berth/preemption/held_elsewhere.h"
 #include "berth/preemption/preemption.h"
 #include "plugins/preemption_toleration/preemption_toleration_args.h"
 #include "plugins/preemption_toleration/toleration_policy.h"
@@ -70,7 +71,11 @@ class PreemptionToleration final : public Plugin, public PostFilterPlugin {
   static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);
 
   PreemptionToleration(const PreemptionTolerationArgs& args, Handle& handle)
-      : rules_(args, handle), preemption_(handle) {}
+      : rules_(args, handle),
+        preemption_(handle),
+        possible_victims_(handle.Shared<PossibleVictims>()) {
+    possible_victims_->Add(handle.profile_name(), kName, PossibleVictims::AreLessImportant);
+  }
 
   absl::string_view Name() const override { return kName; }
   Status PostFilter(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
@@ -79,6 +84,7 @@ class PreemptionToleration final : public Plugin, public PostFilterPlugin {
  private:
   TolerationRules rules_;
   Preemption preemption_;
+  const std::shared_ptr<PossibleVictims> possible_victims_;
 };
 
 }  // namespace berth

@@ -2,6 +2,7 @@
 // Implementation of device_selectors.h.
 #include "berth/devices/device_selectors.h"
 
+#include <cstdint>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -12,6 +13,12 @@
 
 namespace berth {
 
+namespace {
+
+constexpr int64_t kMostVerdictsKept = int64_t{16} << 20;  // bytes
+
+}  // namespace
+
 class DeviceSelectors::Index {
  public:
   void Keep(absl::Span<const SlicePtr> slices) {
@@ -21,11 +28,13 @@ class DeviceSelectors::Index {
       if (known != slices_.end()) kept[slice] = std::move(known->second);
     }
     slices_ = std::move(kept);
+    if (slices_.empty()) tally_.verdicts = 0;
   }
 
   bool AllMatch(const SlicePtr& slice, int device, absl::Span<const std::string> expressions) {
     std::unique_ptr<OfferedSlice>& parsed = slices_[slice];
     if (parsed == nullptr) parsed = std::make_unique<OfferedSlice>(slice, DeviceFeatures());
+    if (tally_.verdicts > kMostVerdictsKept) Forget();
     return absl::c_all_of(expressions, [&](const std::string& expression) {
       const std::shared_ptr<const CompiledSelector> selector = compiler_.Compile(expression);
       return selector->selector().ok() &&
@@ -34,6 +43,11 @@ class DeviceSelectors::Index {
   }
 
  private:
+  void Forget() {
+    for (const auto& [slice, parsed] : slices_) parsed->ForgetVerdicts();
+    tally_.verdicts = 0;
+  }
+
   DeviceInventory compiler_;  // of no slices
   OfferedSlice::Tally tally_;
   absl::flat_hash_map<SlicePtr, std::unique_ptr<OfferedSlice>> slices_;

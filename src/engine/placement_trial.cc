@@ -10,6 +10,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
+#include "engine/transaction.h"
 #include "framework/nominated_rows.h"
 
 namespace berth {
@@ -267,6 +268,7 @@ bool PlacementTrial::PlaceIn(const std::shared_ptr<const PlacementTier>& tier, i
 // What does not start of it may evict.
 bool PlacementTrial::Start(const Candidate& candidate, AttemptResult other) {
   const bool by_slices = candidate.tier->slice_size > 0;
+  if (!by_slices) PlaceRest(candidate, other);
   if (request_.plans_evictions && other.placed.size() < request_.pods.size() &&
       (by_slices || !tiers_of_part_.empty())) {
     scoped_.placement = candidate.placement;
@@ -275,8 +277,6 @@ bool PlacementTrial::Start(const Candidate& candidate, AttemptResult other) {
     group_scheduler_.preemption().PlanMore(
         scoped_, by_slices ? Slices(candidate) : PodSetsOfParts(*candidate.placement), other);
     scoped_.plans_evictions = false;
-  } else if (!by_slices && tiers_of_part_.empty()) {
-    PlaceRest(candidate, other);
   }
   result_ = std::move(other);
   result_.cycles = cycles_;
@@ -285,51 +285,105 @@ bool PlacementTrial::Start(const Candidate& candidate, AttemptResult other) {
   return true;
 }
 
-// Members that found no place in a domain that is only preferred go where late ones would, in a
-// placement of a later tier around it. Not those of parts that do not start.
+// Members of what starts that found no place with their siblings go where late ones would: around
+// them. A placement of slices has none: a slice is whole or waits.
 void PlacementTrial::PlaceRest(const Candidate& candidate, AttemptResult& other) {
-  const auto chosen =
-      absl::c_find_if(tiers_, [&](const auto& tier) { return tier.get() == candidate.tier; });
-  const NodeRow home = candidate.placement->rows.front();
+  Transaction planned(cluster_, other.placed);
+  if (tiers_of_part_.empty()) {
+    const NodeRow home = candidate.placement->rows.front();
+    std::vector<const NodePlacement*> around;
+    auto tier = absl::c_find_if(tiers_, [&](const auto& t) { return t.get() == candidate.tier; });
+    for (; tier != tiers_.end(); ++tier) {
+      for (const NodePlacementPtr& placement : (*tier)->placements) {
+        if (absl::c_binary_search(placement->rows, home)) around.push_back(placement.get());
+      }
+    }
+    return PlaceAround(around, MissingMembers(request_.pods, other), planned, other);
+  }
+  for (const PodSet& pod_set : PodSetsOfParts(*candidate.placement)) {
+    MemberOrder missing = MissingMembers(pod_set.pods, other);
+    const NodeRow home = missing.empty() ? -1 : FindSibling(pod_set, other);
+    if (home < 0) continue;
+    std::vector<std::pair<int, const NodePlacement*>> by_tier;
+    for (size_t i = 0; i < pod_set.placements.size(); ++i) {
+      const NodePlacement* const placement = pod_set.placements[i];
+      if (!absl::c_binary_search(placement->rows, home)) continue;
+      by_tier.emplace_back(pod_set.tiers.empty() ? 0 : pod_set.tiers[i], placement);
+    }
+    absl::c_stable_sort(by_tier, [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<const NodePlacement*> around;
+    for (const auto& [tier, placement] : by_tier) around.push_back(placement);
+    PlaceAround(around, std::move(missing), planned, other);
+  }
+}
+
+// Of `pods` those that have no place and will have none, though their part starts.
+MemberOrder PlacementTrial::MissingMembers(absl::Span<const PodPtr> pods,
+                                           const AttemptResult& other) const {
+  absl::flat_hash_set<const PodInfo*> others;
+  for (const Binder::Member& member : other.placed) others.insert(member.placement.pod.get());
+  for (const AttemptResult::Plan& plan : other.plans) others.insert(plan.pod.get());
+  if (request_.quorum.has_parts()) {
+    const std::vector<bool> starts =
+        request_.quorum.PartsThatStart(request_.CountByPart(other.placed));
+    for (size_t i = 0; i < request_.pods.size(); ++i) {
+      if (!starts[request_.PartOf(i)]) others.insert(request_.pods[i].get());
+    }
+  }
+  MemberOrder missing;
+  for (const PodPtr& pod : pods) {
+    if (!others.contains(pod.get())) missing.push_back(pod);
+  }
+  return missing;
+}
+
+// The node of one that runs or is placed, of those that are to be together with the pod set; -1 if
+// there is none.
+NodeRow PlacementTrial::FindSibling(const PodSet& pod_set, const AttemptResult& other) const {
+  for (const Binder::Member& member : other.placed) {
+    if (absl::c_linear_search(pod_set.pods, member.placement.pod)) {
+      return cluster_.nodes().FindRow(member.placement.node);
+    }
+  }
+  const auto first = absl::c_find(request_.pods, pod_set.pods.front());
+  const int part = request_.PartOf(static_cast<size_t>(first - request_.pods.begin()));
+  if (part == 0 || assigned_by_part_[part - 1].empty()) return -1;
+  return cluster_.nodes().FindRow(assigned_by_part_[part - 1].front());
+}
+
+// In the first of these placements that has room; in the last one, where they have to be, they may
+// evict. In the very first they were tried.
+void PlacementTrial::PlaceAround(absl::Span<const NodePlacement* const> placements,
+                                 MemberOrder missing, Transaction& planned, AttemptResult& other) {
   AttemptRequest rest = scoped_;
   rest.minimum = 0;
   rest.quorum = Quorum(0);
   rest.parts.clear();
   rest.watch = nullptr;
-  const std::vector<PodFailure> waiting = TakeFailuresOfPartsThatWait(other);
-  for (auto tier = std::next(chosen); tier != tiers_.end(); ++tier) {
-    for (const NodePlacementPtr& placement : (*tier)->placements) {
-      if (other.failed.empty()) break;
-      if (!absl::c_binary_search(placement->rows, home)) continue;
-      rest.pods.clear();
-      for (const PodFailure& failure : other.failed) rest.pods.push_back(failure.pod);
-      rest.placement = placement.get();
-      AttemptResult more;
-      group_scheduler_.Place(rest, more);
-      cycles_ += more.cycles;
-      for (Binder::Member& member : more.placed) other.placed.push_back(std::move(member));
-      other.failed = std::move(more.failed);
+  for (size_t i = 0; i < placements.size() && !missing.empty(); ++i) {
+    rest.plans_evictions = request_.plans_evictions && i + 1 == placements.size();
+    if (i == 0 && !rest.plans_evictions) continue;
+    rest.placement = placements[i];
+    rest.pods.assign(missing.begin(), missing.end());
+    std::erase_if(other.failed, [&](const PodFailure& failure) {
+      return absl::c_linear_search(rest.pods, failure.pod);
+    });
+    AttemptResult more;
+    more.placed = std::move(other.placed);
+    group_scheduler_.Place(rest, more);
+    cycles_ += more.cycles;
+    other.post_filters += more.post_filters;
+    other.placed = std::move(more.placed);
+    for (AttemptResult::Plan& plan : more.plans) {
+      planned.Preempt(plan.pod, plan.result, request_.now);
+      other.plans.push_back(std::move(plan));
+    }
+    missing.clear();
+    for (PodFailure& failure : more.failed) {
+      missing.push_back(failure.pod);
+      other.failed.push_back(std::move(failure));
     }
   }
-  other.failed.insert(other.failed.end(), waiting.begin(), waiting.end());
-}
-
-// Takes them out of `other.failed`.
-std::vector<PodFailure> PlacementTrial::TakeFailuresOfPartsThatWait(AttemptResult& other) const {
-  std::vector<PodFailure> taken;
-  if (!request_.quorum.has_parts()) return taken;
-  const std::vector<bool> starts =
-      request_.quorum.PartsThatStart(request_.CountByPart(other.placed));
-  absl::flat_hash_set<const PodInfo*> waiting;
-  for (size_t i = 0; i < request_.pods.size(); ++i) {
-    if (!starts[request_.PartOf(i)]) waiting.insert(request_.pods[i].get());
-  }
-  const auto first = std::stable_partition(
-      other.failed.begin(), other.failed.end(),
-      [&](const auto& failure) { return !waiting.contains(failure.pod.get()); });
-  taken.assign(std::make_move_iterator(first), std::make_move_iterator(other.failed.end()));
-  other.failed.erase(first, other.failed.end());
-  return taken;
 }
 
 void PlacementTrial::Try(const Candidate& candidate, AttemptResult& other) {

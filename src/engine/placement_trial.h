@@ -103,7 +103,11 @@ class PlacementTrial : private PlacementWatch {
                  const std::vector<const NodePlacement*>& domains, PodSet& pod_set);
   bool Start(const Candidate& candidate, AttemptResult other);
   void PlaceRest(const Candidate& candidate, AttemptResult& other);
-  std::vector<PodFailure> TakeFailuresOfPartsThatWait(AttemptResult& other) const;
+  MemberOrder MissingMembers(absl::Span<const std::shared_ptr<const PodInfo>> pods,
+                             const AttemptResult& other) const;
+  NodeRow FindSibling(const PodSet& pod_set, const AttemptResult& other) const;
+  void PlaceAround(absl::Span<const NodePlacement* const> placements, MemberOrder missing,
+                   Transaction& planned, AttemptResult& other);
   void Fail();
   bool WouldHaveRoom(const NodePlacement& placement, int32_t below);
   struct ToTry {

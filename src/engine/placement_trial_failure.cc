@@ -90,6 +90,7 @@ void PlacementTrial::TryToEvictIn(const Candidate& candidate, AttemptResult& oth
     const std::vector<PodSet> pod_sets =
         by_slices ? Slices(candidate) : PodSetsOfParts(*candidate.placement);
     if (request_.IsReachedBy({})) {
+      if (!by_slices) PlaceRest(candidate, other);
       group_scheduler_.preemption().PlanMore(scoped_, pod_sets, other);
     } else {
       group_scheduler_.preemption().PlanPodSets(scoped_, pod_sets, other);

@@ -24,6 +24,8 @@ constexpr int64_t kWhole = 1000;
 // Selectors that are compared, device by device, when slices have changed. With more than that, all
 // who ask for devices by selectors are taken to be concerned.
 constexpr size_t kMostCompared = 256;
+// Of more selectors than that it is forgotten what they match.
+constexpr size_t kMostSelected = 1024;
 
 // Drivers of GPUs, whose classes have their names: NVIDIA's, AMD's, Intel's, and the example.
 constexpr absl::string_view kGpuDrivers[] = {"gpu.nvidia.com", "gpu.amd.com", "gpu.intel.com",
@@ -161,7 +163,7 @@ QuotaDevices::Difference QuotaDevices::Read(absl::Span<const Object* const> slic
     counts_gpus_ = counts_gpus;
     seen_.clear();
     slices_.clear();
-    selected_.clear();
+    ForgetSelected();
     Sum();
   }
   decltype(seen_) seen;
@@ -187,8 +189,13 @@ QuotaDevices::Difference QuotaDevices::Read(absl::Span<const Object* const> slic
   if (selectors_ != nullptr) selectors_->Keep(kept);
   slices_ = std::move(now);
   if (difference.any) Sum();
-  if (difference.in_selected) selected_.clear();
+  if (difference.in_selected) ForgetSelected();
   return difference;
+}
+
+void QuotaDevices::ForgetSelected() {
+  selected_.clear();
+  has_forgotten_ = false;
 }
 
 QuotaDevices::Difference QuotaDevices::DifferenceOf(absl::Span<const SlicePtr> before,
@@ -196,7 +203,7 @@ QuotaDevices::Difference QuotaDevices::DifferenceOf(absl::Span<const SlicePtr> b
   absl::flat_hash_map<SlicePtr, int> slices;
   for (const SlicePtr& slice : before) --slices[slice];
   for (const SlicePtr& slice : now) ++slices[slice];
-  const bool is_too_much = selected_.size() > kMostCompared;
+  const bool is_too_much = has_forgotten_ || selected_.size() > kMostCompared;
   Difference difference{.in_selected = is_too_much};
   absl::flat_hash_map<SeenDevice, int> devices;
   for (const auto& [slice, sign] : slices) {
@@ -261,9 +268,13 @@ void QuotaDevices::Sum() {
 
 const QuotaDevices::Selected& QuotaDevices::SelectedBy(
     const std::vector<std::string>& expressions) const {
-  const auto [known, is_new] = selected_.try_emplace(expressions);
-  Selected& selected = known->second;
-  if (!is_new) return selected;
+  const auto known = selected_.find(expressions);
+  if (known != selected_.end()) return known->second;
+  if (selected_.size() == kMostSelected) {
+    selected_.clear();
+    has_forgotten_ = true;
+  }
+  Selected& selected = selected_[expressions];
   selected.of_lines.resize(attribute_lines_.size());
   std::map<std::pair<int, Symbol>, int64_t> on_nodes;
   std::map<Symbol, int64_t> all_on_nodes;

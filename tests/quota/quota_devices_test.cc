@@ -2,6 +2,8 @@
 // What lines of quotas see of slices and claims.
 #include "berth/quota/quota_devices.h"
 
+#include <malloc.h>
+
 #include <string>
 #include <vector>
 
@@ -129,6 +131,43 @@ TEST(QuotaDevicesTest, SaysInWhatLinesSeeSlicesDiffer) {
   const std::string gpus = SliceOf("n0", 6, "{name: a}, {name: b}");
   EXPECT_FALSE(read({gpus, SliceOf("n1", 1, "{name: other}", "other.example.com")}).any);
   EXPECT_TRUE(read({gpus, SliceOf("n1", 2, "{name: x}", "nic.example.com")}).in_selected);
+}
+
+// Claims with selectors of their own come and go: what is known of selectors stays within bounds,
+// and slices that change concern those who asked with one that was forgotten.
+TEST(QuotaDevicesTest, ForgetsWhatManySelectorsMatch) {
+  QuotaDevices devices;
+  constexpr int kSlices = 500;
+  const auto read = [&](const std::string& of_first) {
+    std::vector<Object> objects = ObjectsFromYaml(SliceOf("n0", 1, of_first));
+    for (int i = 1; i < kSlices; ++i) {
+      objects.push_back(ObjectsFromYaml(SliceOf(absl::StrCat("n", i), 1, "{name: a}"))[0]);
+    }
+    std::vector<const Object*> slices;
+    for (const Object& object : objects) slices.push_back(&object);
+    return devices.Read(slices, {{kGpus}});
+  };
+  api::DeviceClass of_gpus;
+  of_gpus.mutable_metadata()->set_name("gpu.nvidia.com");
+  const auto ask = [&](int number) {
+    api::ResourceClaim claim;
+    auto& request = *claim.mutable_spec()->mutable_devices()->add_requests()->mutable_exactly();
+    request.set_device_class_name("gpu.nvidia.com");
+    request.set_allocation_mode("All");
+    request.add_selectors()->mutable_cel()->set_expression(
+        absl::StrCat("device.driver == \"", number, ".example.com\""));
+    PodAmounts amounts;
+    devices.AddClaim(
+        claim, [&](absl::string_view) { return &of_gpus; }, amounts);
+  };
+  read("{name: a}");
+  int number = 0;
+  while (number < 1000) ask(number++);
+  const auto memory = [] { return mallinfo2().uordblks + mallinfo2().hblkhd; };
+  const size_t before = memory();
+  while (number < 4000) ask(number++);
+  EXPECT_LT(memory(), before + (size_t{48} << 20));
+  EXPECT_TRUE(read("{name: b}").in_selected);
 }
 
 TEST(QuotaDevicesTest, WhatAClassCountsAs) {

@@ -14,8 +14,8 @@ namespace api {
 class ResourceSlice;
 }  // namespace api
 
-// Evaluates a selector once for each device, as long as its slice is kept. Threads: none of its
-// own.
+// Evaluates a selector once for each device, as long as its slice is kept and not too many others
+// are asked about. Threads: none of its own.
 class DeviceSelectors {
  public:
   using SlicePtr = std::shared_ptr<const api::ResourceSlice>;

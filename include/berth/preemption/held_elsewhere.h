@@ -52,22 +52,30 @@ class SharedHoldings {
   absl::flat_hash_map<std::string, Find> of_profile_;
 };
 
-// Handle::Shared<PossibleVictims>(): whom plugins of a profile evict for a pod at all, where that
-// is enough. Pods of a lower priority unless the plugin that evicts says otherwise. Scheduling
-// thread.
+// Handle::Shared<PossibleVictims>(): whom the plugins of a profile evict for a pod at all, where
+// that is enough. Each plugin that evicts adds a test, and keeps the pointer; where none has, pods
+// of a lower priority may go. Scheduling thread.
 class PossibleVictims {
  public:
   using Test = std::function<bool(const PodInfo& victim, const PodInfo& pod)>;
 
-  void Set(absl::string_view profile, Test test) { of_profile_[profile] = std::move(test); }
+  // The test of that plugin.
+  void Add(absl::string_view profile, absl::string_view plugin, Test test) {
+    of_profile_[profile].insert_or_assign(plugin, std::move(test));
+  }
+  // Whether some plugin may evict `victim` for `pod`.
   bool Include(absl::string_view profile, const PodInfo& victim, const PodInfo& pod) const {
-    const auto test = of_profile_.find(profile);
-    return test == of_profile_.end() ? victim.priority() < pod.priority()
-                                     : test->second(victim, pod);
+    const auto tests = of_profile_.find(profile);
+    if (tests == of_profile_.end()) return AreLessImportant(victim, pod);
+    return absl::c_any_of(tests->second,
+                          [&](const auto& test) { return test.second(victim, pod); });
+  }
+  static bool AreLessImportant(const PodInfo& victim, const PodInfo& pod) {
+    return victim.priority() < pod.priority();
   }
 
  private:
-  absl::flat_hash_map<std::string, Test> of_profile_;
+  absl::flat_hash_map<std::string, absl::flat_hash_map<std::string, Test>> of_profile_;
 };
 
 }  // namespace berth

@@ -103,7 +103,9 @@ class QuotaDevices {
     int64_t most = 0, fewest = 0;
     bool any_is_shared = false;  // some may be given several times
   };
+  // Valid until it is called again.
   const Selected& SelectedBy(const std::vector<std::string>& expressions) const;
+  void ForgetSelected();
   // Devices that are asked for.
   struct Wanted {
     int64_t count;
@@ -139,6 +141,7 @@ class QuotaDevices {
   absl::flat_hash_map<Symbol, OnNode> nodes_;
   std::shared_ptr<DeviceSelectors> selectors_;
   mutable std::map<std::vector<std::string>, Selected> selected_;  // by expressions
+  mutable bool has_forgotten_ = false;  // some that were asked about since slices changed for them
   // Devices of some attribute line, and of which.
   absl::flat_hash_map<DeviceId, std::vector<int>> devices_;
   mutable LabelSet labels_;

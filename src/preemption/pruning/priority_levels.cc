@@ -67,10 +67,13 @@ class PriorityLevels::NodeLevels {
     const ResourceVector* before = nullptr;  // mostly alike pods have it in common
     for (const auto& pod : pods) {
       Level& level = LevelOf(pod->priority());
-      ++level.pods;
       level.latest_start_nanos = std::max(level.latest_start_nanos, StartNanos(*pod));
-      level.requests.Add(pod->requests());
-      if (&pod->requests() != before) level.largest.Max(pod->requests());
+      if (++level.pods == 1) {
+        level.requests = level.largest = pod->requests();
+      } else {
+        level.requests.Add(pod->requests());
+        if (&pod->requests() != before) level.largest.Max(pod->requests());
+      }
       before = &pod->requests();
     }
   }
