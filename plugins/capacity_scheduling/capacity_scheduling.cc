@@ -135,12 +135,12 @@ void CapacityScheduling::Refresh() {
 
 DeviceLimits::Ptr CapacityScheduling::FindDeviceLimits(const PodInfo& pod,
                                                        const DeviceLimits::Ptr& known) {
-  if (book_.what_ifs() > 0) return book_.DeviceLimitsOf(pod);
+  if (book_.what_ifs() > 0) return DeviceLimitsOf(book_, pod);
   if (known != nullptr) return known;
   Refresh();
   if (!book_.has_tree()) return nullptr;
   const QuotaBook::WithoutNomination without_nomination(book_, pod);
-  return book_.DeviceLimitsOf(pod);
+  return DeviceLimitsOf(book_, pod);
 }
 
 // Between quotas figures decide, which change.

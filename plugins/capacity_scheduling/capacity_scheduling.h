@@ -33,6 +33,7 @@
 #include "plugins/capacity_scheduling/nominated_usage.h"
 #include "plugins/capacity_scheduling/quota_book.h"
 #include "plugins/capacity_scheduling/quota_ledger.h"
+#include "plugins/capacity_scheduling/quota_limits.h"
 #include "plugins/capacity_scheduling/quota_rules.h"
 #include "plugins/capacity_scheduling/quota_status.h"
 #include "plugins/capacity_scheduling/quota_warnings.h"
@@ -72,7 +73,8 @@ class CapacityScheduling final : public Plugin,
         preemption_(handle),
         status_(handle, book_, kName),
         refused_takers_(handle, book_, kName),
-        tree_({handle, book_, preemption_, refused_takers_, expected_, short_rows_}),
+        kept_places_(handle, book_),
+        tree_({handle, book_, preemption_, refused_takers_, expected_, short_rows_, kept_places_}),
         warnings_(handle, status_, kName) {
     ledger_.CountDevicesIn(handle);
     device_limits_->Set(handle.profile_name(), [this](const PodInfo& pod, const auto& known) {
@@ -106,6 +108,7 @@ class CapacityScheduling final : public Plugin,
   void OnPodAssigned(const PodInfo& pod, const NodeInfo& node) override {
     ledger_.Charge(pod, node.name());
     book_.OnAssigned(pod, node);
+    kept_places_.OnAssigned(pod);
     refused_takers_.FiguresChanged();
     NoteMissingClaims(pod, node);
     status_.Touch();
@@ -137,7 +140,7 @@ class CapacityScheduling final : public Plugin,
   // Who may evict whom depends on the quotas, and which devices a claim may be given.
   bool WaitsForEvents(const PodInfo& pod) const override {
     return pod.preemption_policy() != PreemptionPolicy::kNever ||
-           book_.DeviceLimitsOf(pod) != nullptr;
+           DeviceLimitsOf(book_, pod) != nullptr;
   }
 
   // In a tree of quotas (docs/quota.md), for plans over several nodes.
@@ -202,6 +205,7 @@ class CapacityScheduling final : public Plugin,
   RefusedTakers refused_takers_;
   ExpectedPods expected_;
   ShortRows short_rows_;
+  KeptPlaces kept_places_;
   TreeAdmission tree_;
   QuotaWarnings warnings_;
   IdentityMap<Symbol, ByUid> missing_claims_;  // nodes of pods

@@ -105,4 +105,16 @@ void ClaimCharges::Move(const Users& users, int sign) {
   if (next != users.end()) add(*next, -sign);
 }
 
+void ClaimCharges::Join(const PodInfo& pod, QuotaId quota, const std::vector<ClaimCharge>& claims,
+                        ClaimUser::Use use) {
+  for (const ClaimCharge& charge : claims) {
+    Join(charge.claim, {pod.identity(), use, pod.creation_time(), quota,
+                        pod.deletion_time().has_value(), charge.amounts});
+  }
+}
+
+void ClaimCharges::Leave(UidRef pod, const std::vector<ClaimCharge>& claims, ClaimUser::Use use) {
+  for (const ClaimCharge& charge : claims) Leave(charge.claim, pod, use);
+}
+
 }  // namespace berth

@@ -14,6 +14,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/time/time.h"
 #include "berth/api/identity.h"
+#include "berth/framework/pod_info.h"
 #include "berth/quota/quota_tree.h"
 
 namespace berth {
@@ -54,6 +55,10 @@ class ClaimCharges {
   void Join(const std::string& claim, ClaimUser user);
   // Nothing if the pod does not use it so.
   void Leave(const std::string& claim, UidRef pod, ClaimUser::Use use);
+  // All that a pod of the quota uses.
+  void Join(const PodInfo& pod, QuotaId quota, const std::vector<ClaimCharge>& claims,
+            ClaimUser::Use use);
+  void Leave(UidRef pod, const std::vector<ClaimCharge>& claims, ClaimUser::Use use);
 
   // The first of the users that run or are nominated, and that count: whose quota the claim would
   // be charged to without the others. Null if there is none. Valid until the next change.

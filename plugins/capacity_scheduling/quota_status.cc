@@ -3,6 +3,7 @@
 #include "plugins/capacity_scheduling/quota_status.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -39,6 +40,8 @@ bool SameAmounts(const StatusAmounts& a, const StatusAmounts& b) {
   });
 }
 
+// What was used lately changes with time alone: it is told with the rest, and is no reason to
+// write.
 bool SameStatus(const api::ClusterQuotaStatus& a, const api::ClusterQuotaStatus& b) {
   return SameAmounts(a.used(), b.used()) && SameAmounts(a.share(), b.share()) &&
          SameAmounts(a.borrowed(), b.borrowed()) && SameAmounts(a.guarantee(), b.guarantee());
@@ -97,6 +100,7 @@ void QuotaStatus::WriteAll() {
   timer_is_set_ = false;
   last_ = handle_.clock().Now();
   book_.RefreshNominations();
+  book_.Advance();
   const QuotaTree& tree = book_.tree();
   std::vector<std::vector<__int128>> shares;  // by line and quota
   for (int line = 0; line < static_cast<int>(tree.lines().size()); ++line) {
@@ -119,6 +123,9 @@ void QuotaStatus::WriteAll() {
       SetAmount(of, shares[line][quota], *status.mutable_share());
       SetAmount(of, tree.guarantee(quota, line), *status.mutable_guarantee());
       SetAmount(of, tree.borrowed(quota, line), *status.mutable_borrowed());
+      if (!tree.HasHistory(quota)) continue;
+      SetAmount(of, std::llround(tree.UsedLately(quota, line)), *status.mutable_used_lately());
+      status.mutable_used_lately_time()->set_seconds(absl::ToUnixSeconds(last_));
     }
     const auto& quota_object = object->As<api::ClusterQuota>();
     const auto found = told_->wrong.find(object->uid());

@@ -12,6 +12,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "plugins/capacity_scheduling/quota_limits.h"
 #include "plugins/capacity_scheduling/victim_units.h"
 
 namespace berth {
@@ -301,8 +302,8 @@ Status QuotaTrial::HasRoom() const {
           book_.tree().FindShortage(taker_.quota, request_, possible_, avoidable_)) {
     return Status::Unschedulable(book_.ToString(*shortage));
   }
-  if (const auto beyond = book_.BeyondMin(first_, taker_.quota, request_, avoidable_)) {
-    return Status::Unschedulable(book_.BeyondMinToString(*beyond));
+  if (const auto beyond = BeyondMin(book_.tree(), first_, taker_.quota, request_, avoidable_)) {
+    return Status::Unschedulable(BeyondMinToString(book_.tree(), *beyond));
   }
   return Status::Success();
 }

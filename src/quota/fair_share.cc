@@ -12,7 +12,6 @@ namespace {
 
 // Products of two amounts stay within 126 bits.
 constexpr __int128 kMostShared = __int128{1} << 62;
-constexpr int64_t kMillionths = 1'000'000, kThousandths = 1000;
 
 struct Part {
   size_t claim = 0;
@@ -66,17 +65,9 @@ __int128 Fill(__int128 rest, std::vector<Part> parts, std::vector<__int128>& sha
   return rest;
 }
 
-// In millionths of a thousandth.
-__int128 WithHistory(const ShareClaim& claim, __int128 weights, int64_t factor_milli) {
-  const __int128 part = claim.weight * __int128{kMillionths} / std::max<__int128>(1, weights);
-  return std::max<__int128>(
-      0, part * kThousandths + factor_milli * (part - __int128{claim.history_millionths}));
-}
-
 }  // namespace
 
-std::vector<__int128> DivideFairly(__int128 total, absl::Span<const ShareClaim> claims,
-                                   int64_t history_factor_milli) {
+std::vector<__int128> DivideFairly(__int128 total, absl::Span<const ShareClaim> claims) {
   std::vector<__int128> shares(claims.size(), 0);
   std::vector<Part> guaranteed;
   __int128 promised = 0;
@@ -96,9 +87,8 @@ std::vector<__int128> DivideFairly(__int128 total, absl::Span<const ShareClaim> 
   for (size_t i = 0; i < claims.size(); ++i) classes[claims[i].priority].push_back(i);
   for (const auto& of_priority : classes) {
     const std::vector<size_t>& members = of_priority.second;
-    __int128 weights = 0;
-    for (const size_t i : members) weights += claims[i].weight;
-    // By weight less history; then by weight alone; then those without a weight, alike.
+    // By weight with what was used lately; then by weight alone; then those without a weight,
+    // alike.
     const auto parts_by = [&](auto weight_of) {
       std::vector<Part> parts;
       for (const size_t i : members) {
@@ -106,11 +96,9 @@ std::vector<__int128> DivideFairly(__int128 total, absl::Span<const ShareClaim> 
       }
       return parts;
     };
-    if (history_factor_milli > 0) {
-      rest = Fill(rest, parts_by([&](const ShareClaim& claim) {
-                    return WithHistory(claim, weights, history_factor_milli);
-                  }),
-                  shares);
+    if (claims[members.front()].weight_lately.has_value()) {
+      const auto lately = [](const ShareClaim& claim) { return __int128{*claim.weight_lately}; };
+      rest = Fill(rest, parts_by(lately), shares);
     }
     rest = Fill(rest, parts_by([](const ShareClaim& claim) { return __int128{claim.weight}; }),
                 shares);

@@ -3,7 +3,6 @@
 #include "berth/quota/quota_tree.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -49,9 +48,8 @@ QuotaTree::QuotaTree(std::vector<QuotaSpec> specs) : specs_(std::move(specs)) {
       absl::c_any_of(specs_, [](const QuotaSpec& spec) { return spec.half_life.has_value(); });
   if (has_history_) {
     decayed_.assign(cells, 0);
-    decayed_below_.assign(cells, 0);
     decayed_at_.assign(specs_.size(), absl::InfinitePast());
-    decayed_below_at_ = decayed_at_;
+    contests_.assign(cells, {});
   }
   for (int line = 0; line < static_cast<int>(lines_.size()); ++line) Reckon(line);
 }
@@ -224,6 +222,7 @@ LineAmounts QuotaTree::PossibleOf(const PodAmounts& amounts, const LabelSet* nod
 void QuotaTree::Move(QuotaId quota, const LineAmounts& amounts, int sign) {
   if (has_history_) {
     for (QuotaId at = quota; at != kCluster; at = parents_[at]) CatchUp(at);
+    ++moves_;
   }
   for (QuotaId at = quota; at != -1; at = parents_[at]) ++charges_[at];
   for (const auto& [line, amount] : amounts) {
@@ -368,6 +367,7 @@ std::string QuotaTree::ToString(const Shortage& shortage) const {
 // --- What is wanted, and shares ---
 
 void QuotaTree::MoveWanted(QuotaId quota, const LineAmounts& amounts, int sign) {
+  ++moves_;
   for (const auto& [line, amount] : amounts) {
     for (QuotaId above = quota; above != -1; above = parents_[above]) {
       wanted_[At(above, line)] += __int128{sign} * amount;
@@ -393,17 +393,16 @@ void QuotaTree::MoveNeeds(QuotaId quota, int line, __int128 more) {
 std::vector<__int128> QuotaTree::SharesBelow(QuotaId above, int line, __int128 total) const {
   std::vector<ShareClaim> claims;
   claims.reserve(children_[above].size());
-  const double decayed_of_all = DecayedBelow(above, line);
+  const bool has_history = specs_[above].half_life.has_value();
   for (const QuotaId sibling : children_[above]) {
     const size_t at = At(sibling, line);
     claims.push_back({.guarantee = guarantee_[at],
                       .wanted = Takes(sibling, line),
                       .weight = WeightOf(sibling, line),
-                      .priority = specs_[sibling].priority,
-                      .history_millionths = HistoryOf(sibling, line, decayed_of_all)});
+                      .priority = specs_[sibling].priority});
+    if (has_history) claims.back().weight_lately = WeightLately(sibling, line);
   }
-  const bool has_history = specs_[above].half_life.has_value();
-  return DivideFairly(total, claims, has_history ? specs_[above].history_milli : 0);
+  return DivideFairly(total, claims);
 }
 
 __int128 QuotaTree::ShareOf(QuotaId quota, int line) const {
@@ -439,8 +438,12 @@ QuotaTree::DominantShare QuotaTree::DominantShareOf(QuotaId quota, const LineAmo
     const __int128 borrows = used(quota, line) + AmountOfLine(more, line) - guarantee(quota, line);
     DominantShare share;
     share.millionths = MillionthsOf(borrows, WholeAbove(quota, line));
-    share.weight = WeightOf(quota, line);
-    share.history = HistoryOf(quota, line);
+    if (HasHistory(quota)) {
+      share.weight = WeightLately(quota, line);
+      share.history = PartLately(quota, line);
+    } else {
+      share.weight = WeightOf(quota, line);
+    }
     if (!found || LessShare(dominant, share)) dominant = share;
     found = true;
   }
@@ -450,15 +453,18 @@ QuotaTree::DominantShare QuotaTree::DominantShareOf(QuotaId quota, const LineAmo
 QuotaTree::DominantShare QuotaTree::OwnDominantShareOf(QuotaId quota,
                                                        const LineAmounts& more) const {
   DominantShare dominant;
-  dominant.weight = kMilliWeight;
+  bool found = false;
   for (int line = 0; line < static_cast<int>(lines_.size()); ++line) {
     if (!Concerns(quota, line)) continue;
     __int128 used_by_itself = own_[At(quota, line)] + AmountOfLine(more, line);
     __int128 guaranteed = guarantee(quota, line);
     for (const QuotaId child : children_[quota]) guaranteed -= guarantee(child, line);
     const __int128 borrows = used_by_itself - std::max<__int128>(0, guaranteed);
-    dominant.millionths =
-        std::max(dominant.millionths, MillionthsOf(borrows, WholeAbove(quota, line)));
+    DominantShare share;
+    share.millionths = MillionthsOf(borrows, WholeAbove(quota, line));
+    share.weight = OwnWeight(quota, line);
+    if (!found || LessShare(dominant, share)) dominant = share;
+    found = true;
   }
   return dominant;
 }
@@ -473,75 +479,6 @@ bool QuotaTree::LessShare(const DominantShare& a, const DominantShare& b) {
   }
   if (b.millionths > 0 && b.weight == 0) return true;
   return left != right ? left < right : a.history < b.history;
-}
-
-// --- History ---
-
-void QuotaTree::Advance(absl::Time now) {
-  if (has_history_ && now > now_) now_ = now;
-}
-
-void QuotaTree::ContinueHistory(const QuotaTree& before) {
-  if (!has_history_ || !before.has_history_) return;
-  for (QuotaId quota = 1; quota < size(); ++quota) {
-    const std::optional<QuotaId> found = before.Find(specs_[quota].name);
-    if (!found.has_value() || before.specs_[*found].uid != specs_[quota].uid) continue;
-    const bool was_followed = before.decayed_at_[*found] != absl::InfinitePast();
-    if (!was_followed || !specs_[parents_[quota]].half_life.has_value()) continue;
-    for (int line = 0; line < static_cast<int>(lines_.size()); ++line) {
-      const auto same = absl::c_find(before.lines_, lines_[line]);
-      if (same == before.lines_.end()) continue;
-      const int line_before = static_cast<int>(same - before.lines_.begin());
-      const double decayed = before.DecayedOf(*found, line_before);
-      decayed_[At(quota, line)] = decayed;
-      decayed_below_[At(parents_[quota], line)] += decayed;
-    }
-    decayed_at_[quota] = decayed_below_at_[parents_[quota]] = now_;
-  }
-}
-
-// The mean of what was used, in which every half-life halves the weight of what lies behind.
-double QuotaTree::Decay(double before, absl::Time at, __int128 used,
-                        absl::Duration half_life) const {
-  if (at == absl::InfinitePast()) return before;  // nothing was used yet
-  const double stays = std::exp2(-absl::FDivDuration(now_ - at, half_life));
-  return before * stays + static_cast<double>(used) * (1 - stays);
-}
-
-double QuotaTree::DecayedOf(QuotaId quota, int line) const {
-  const size_t at = At(quota, line);
-  return Decay(decayed_[at], decayed_at_[quota], used_[at], *specs_[parents_[quota]].half_life);
-}
-
-double QuotaTree::DecayedBelow(QuotaId above, int line) const {
-  const std::optional<absl::Duration>& half_life = specs_[above].half_life;
-  if (!half_life.has_value()) return 0;
-  const size_t at = At(above, line);
-  return Decay(decayed_below_[at], decayed_below_at_[above], used_[at] - own_[at], *half_life);
-}
-
-void QuotaTree::CatchUp(QuotaId quota) {
-  const int lines = static_cast<int>(lines_.size());
-  if (specs_[parents_[quota]].half_life.has_value() && decayed_at_[quota] < now_) {
-    for (int line = 0; line < lines; ++line) decayed_[At(quota, line)] = DecayedOf(quota, line);
-    decayed_at_[quota] = now_;
-  }
-  if (specs_[quota].half_life.has_value() && decayed_below_at_[quota] < now_) {
-    for (int line = 0; line < lines; ++line) {
-      decayed_below_[At(quota, line)] = DecayedBelow(quota, line);
-    }
-    decayed_below_at_[quota] = now_;
-  }
-}
-
-int64_t QuotaTree::HistoryOf(QuotaId quota, int line, double decayed_of_all) const {
-  return decayed_of_all <= 0 ? 0
-                             : static_cast<int64_t>(DecayedOf(quota, line) / decayed_of_all * 1e6);
-}
-
-int64_t QuotaTree::HistoryOf(QuotaId quota, int line) const {
-  if (!has_history_ || quota == kCluster) return 0;
-  return HistoryOf(quota, line, DecayedBelow(parents_[quota], line));
 }
 
 bool QuotaTree::IsConsistent() const {

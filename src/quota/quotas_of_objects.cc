@@ -116,6 +116,30 @@ void CheckSelectorsOfNamespaces(const std::vector<Object>& objects,
   }
 }
 
+// Namespaces that a quota names, and that are not among the objects, if there are any; nor has a
+// pod among them one of that name.
+void CheckNamesOfNamespaces(const std::vector<Object>& objects, absl::Span<const QuotaSpec> specs,
+                            Problems& problems) {
+  std::set<absl::string_view> known;
+  bool any_given = false;
+  for (const Object& object : objects) {
+    if (object.kind() == Kind::kPod) known.insert(object.namespace_name());
+    if (object.kind() != Kind::kNamespace) continue;
+    known.insert(object.name());
+    any_given = true;
+  }
+  if (!any_given) return;
+  for (const QuotaSpec& spec : specs) {
+    if (spec.is_elastic_quota) continue;
+    for (const Symbol name : spec.namespaces) {
+      if (known.contains(name.view())) continue;
+      problems.AddWarning(spec.where, spec.subject(),
+                          absl::StrCat("spec.namespaces: there is no namespace \"", name.view(),
+                                       "\" among those that are given"));
+    }
+  }
+}
+
 // Pods whose label names a quota that does not exist: they are of another one, or of none. Told of
 // the first for each name.
 void CheckPodsNames(const std::vector<Object>& objects, absl::Span<const QuotaSpec> specs,
@@ -188,6 +212,7 @@ Problems CheckQuotasOf(const Manifests& manifests) {
   CheckQuotas(specs, capacity, problems);
   CheckNamespaces(manifests.objects, specs, problems);
   CheckSelectorsOfNamespaces(manifests.objects, specs, problems);
+  CheckNamesOfNamespaces(manifests.objects, specs, problems);
   CheckPodsNames(manifests.objects, specs, problems);
   std::vector<std::string> classes;
   for (const Object& object : manifests.objects) {

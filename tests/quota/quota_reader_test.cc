@@ -291,7 +291,8 @@ TEST(CheckQuotasOf, SaysWhereSelectorsOverlap) {
       check(quota("a", team) + quota("b", "namespaceSelector: {matchLabels: {env: prod}}") + space),
       HasSubstr("warning: ClusterQuota b: selects the pods of namespace a, as"));
   EXPECT_EQ(check(quota("a", absl::StrCat(team, ", ", gpus)) + quota("b", team) +
-                  quota("c", "namespaces: [b]") + space),
+                  quota("c", "namespaces: [b]") + space +
+                  "---\n{apiVersion: v1, kind: Namespace, metadata: {name: b}}\n"),
             "");
 }
 
@@ -330,6 +331,25 @@ TEST(CheckQuotasOf, SaysWhoHasNoPods) {
   EXPECT_EQ(check(quota("a", none) + spaces),
             "q.yaml:2:93: warning: ClusterQuota a: spec.namespaceSelector: matches none of the 2 "
             "namespaces that are given\n");
+}
+
+TEST(CheckQuotasOf, SaysThatANamespaceIsNotThere) {
+  const auto check = [](const std::string& more) {
+    return CheckQuotasOf(
+               ParseManifest("{apiVersion: scheduling.berth.dev/v1alpha1, kind: ClusterQuota, "
+                             "metadata: {name: a}, spec: {namespaces: [k, nosuch]}}\n" +
+                                 more,
+                             "q.yaml"))
+        .ToString();
+  };
+  const std::string space = "---\n{apiVersion: v1, kind: Namespace, metadata: {name: k}}\n";
+  const std::string pod =
+      "---\n{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: nosuch}, "
+      "spec: {containers: [{name: c}]}}\n";
+  EXPECT_EQ(check(""), "");  // namespaces are not among the files
+  EXPECT_THAT(check(space), HasSubstr("warning: ClusterQuota a: spec.namespaces: there is no "
+                                      "namespace \"nosuch\" among those that are given\n"));
+  EXPECT_EQ(check(space + pod), "");
 }
 
 TEST(CheckQuotasOf, SaysThatAPodNamesNoQuota) {

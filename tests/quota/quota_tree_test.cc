@@ -178,9 +178,9 @@ TEST(QuotaTree, CyclesAndMissingParentsAreBelowTheCluster) {
 }
 
 TEST(DivideFairly, ByWeightWithTheLargestRemainder) {
-  const auto divide = [](int64_t total, std::vector<ShareClaim> claims, int64_t factor = 0) {
+  const auto divide = [](int64_t total, std::vector<ShareClaim> claims) {
     std::vector<int64_t> shares;
-    for (const __int128 share : DivideFairly(total, claims, factor)) {
+    for (const __int128 share : DivideFairly(total, claims)) {
       shares.push_back(static_cast<int64_t>(share));
     }
     return shares;
@@ -197,9 +197,11 @@ TEST(DivideFairly, ByWeightWithTheLargestRemainder) {
   // More is promised than there is.
   EXPECT_THAT(divide(9, {{.guarantee = 12, .wanted = 99}, {.guarantee = 6, .wanted = 99}}),
               ElementsAre(6, 3));
-  // Who had all of it lately has nothing of what is to spare.
-  EXPECT_THAT(divide(10, {{.wanted = 99, .history_millionths = 1'000'000}, {.wanted = 99}}, 1000),
+  // Who used too much lately has nothing of what is to spare, but what the others leave.
+  EXPECT_THAT(divide(10, {{.wanted = 99, .weight_lately = 0}, {.wanted = 99, .weight_lately = 1}}),
               ElementsAre(0, 10));
+  EXPECT_THAT(divide(10, {{.wanted = 99, .weight_lately = 0}, {.wanted = 7, .weight_lately = 1}}),
+              ElementsAre(3, 7));
 }
 
 TEST(DivideFairly, AddsUpWhateverIsClaimed) {
@@ -214,12 +216,12 @@ TEST(DivideFairly, AddsUpWhateverIsClaimed) {
       claim = {.guarantee = below(scale),
                .wanted = below(scale),
                .weight = below(4),
-               .priority = static_cast<int32_t>(below(2)),
-               .history_millionths = below(1'000'001)};
+               .priority = static_cast<int32_t>(below(2))};
+      if (seed % 2 != 0) claim.weight_lately = below(1'000'001);
       wanted += claim.wanted;
     }
     const int64_t total = below(scale) * 2;
-    const std::vector<__int128> shares = DivideFairly(total, claims, seed % 2 == 0 ? 0 : 1000);
+    const std::vector<__int128> shares = DivideFairly(total, claims);
     __int128 sum = 0;
     for (size_t i = 0; i < claims.size(); ++i) {
       EXPECT_GE(shares[i], 0);
@@ -231,7 +233,7 @@ TEST(DivideFairly, AddsUpWhateverIsClaimed) {
     for (size_t i = 0; i + 1 < claims.size(); ++i) {
       claims[i + 1] = claims[i];
     }
-    const std::vector<__int128> alike = DivideFairly(total, claims, 0);
+    const std::vector<__int128> alike = DivideFairly(total, claims);
     const auto [least, most] = std::minmax_element(alike.begin(), alike.end());
     EXPECT_TRUE(*most - *least <= 1);
     EXPECT_TRUE(std::is_sorted(alike.rbegin(), alike.rend()));  // the older ones first
@@ -276,6 +278,26 @@ TEST(QuotaTree, DecayedUsageTurnsTheShares) {
   };
   EXPECT_TRUE(QuotaTree::LessShare(of("new"), of("old")));
   EXPECT_FALSE(QuotaTree::LessShare(of("old"), of("new")));
+}
+
+// Those that neither use nor want anything have no part in the weights. They had: of two that used
+// half each lately, among ten, both had used more than twice their weight, and so counted alike.
+TEST(QuotaTree, IdleQuotasDoNotHideWhatOthersUsedLately) {
+  QuotaSpec lab = SpecBuilder("lab").Max(12);
+  lab.half_life = absl::Hours(4);
+  std::vector<QuotaSpec> specs = {lab, SpecBuilder("more", "lab"), SpecBuilder("less", "lab")};
+  for (int i = 0; i < 8; ++i) specs.push_back(SpecBuilder(absl::StrCat("idle-", i), "lab"));
+  Gpus quotas(specs, 12);
+  quotas.tree.Advance(absl::UnixEpoch());
+  quotas.Use("more", 8);
+  quotas.Use("less", 4);
+  quotas.tree.Advance(absl::UnixEpoch() + absl::Hours(400));
+  for (const absl::string_view name : {"more", "less"}) {
+    quotas.tree.Want(quotas.Id(name), quotas.Of(12));
+  }
+  // Of the weights, 1/2 and 1/2, what was used lately, 2/3 and 1/3, leaves 1/3 and 2/3.
+  EXPECT_EQ(quotas.Share("more"), 4);
+  EXPECT_EQ(quotas.Share("less"), 8);
 }
 
 // Random trees, charges, releases, cuts: what is used is the sum of the charges, and what is

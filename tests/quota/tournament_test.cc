@@ -2,9 +2,12 @@
 // Whose turn it is: by hand, and what is remembered against what is not, over random trees.
 #include "berth/quota/tournament.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -73,6 +76,51 @@ TEST(Tournament, EachLevelDecidesForItself) {
   EXPECT_EQ(Winner(tree, {{"x2", Head(1)}, {"y1", Head(1)}}), "y1");
   EXPECT_EQ(Winner(tree, {{"x2", Head(1)}, {"y1", Head(1)}, {"y2", Head(1)}}), "y2");
   EXPECT_EQ(Winner(tree, {{"x2", Head(1)}, {"x1", Head(1)}}), "x2");
+}
+
+// Three queues with weights 3, 2 and 1 share eight GPUs; their backlogs of jobs of one GPU never
+// end, and no two jobs end at once. Returns what each used in the mean.
+std::vector<double> MeanUse(std::optional<absl::Duration> half_life, int64_t factor_milli) {
+  QuotaSpec lab = Spec("lab", "", 8);
+  lab.half_life = half_life;
+  lab.history_milli = factor_milli;
+  const std::vector<std::string> names = {"a", "b", "c"};
+  QuotaTree tree({lab, Spec("a", "lab", 0, 3), Spec("b", "lab", 0, 2), Spec("c", "lab", 0, 1)});
+  tree.SetCapacity(0, 8);
+  for (const std::string& name : names) tree.Want(*tree.Find(name), Gpus(8));
+  std::mt19937 random(1);
+  std::vector<double> used(names.size());
+  std::set<std::pair<absl::Time, std::string>> ends;
+  absl::Time now = absl::UnixEpoch();
+  const absl::Time from = now + absl::Hours(24), until = now + absl::Hours(24 * 9);
+  while (now < until) {
+    tree.Advance(now);
+    while (ends.size() < 8) {
+      const std::string next = Winner(tree, {{"a", Head(1)}, {"b", Head(1)}, {"c", Head(1)}});
+      tree.Charge(*tree.Find(next), Gpus(1));
+      ends.emplace(now + absl::Milliseconds(30 * 60000 + random() % (60 * 60000)), next);
+    }
+    const auto [end, name] = *ends.begin();
+    for (size_t i = 0; i < names.size() && now >= from; ++i) {
+      used[i] += absl::ToDoubleHours(end - now) *
+                 static_cast<double>(tree.used(*tree.Find(names[i]), 0)) / (24 * 8);
+    }
+    ends.erase(ends.begin());
+    now = end;
+    tree.Advance(now);
+    tree.Release(*tree.Find(name), Gpus(1));
+  }
+  return used;
+}
+
+// What whole jobs leave over of 4, 2.67 and 1.33 goes round. It had gone to the same ones for ever.
+TEST(Tournament, WithHistoryUsageComesToTheWeights) {
+  using ::testing::DoubleNear;
+  using ::testing::ElementsAre;
+  EXPECT_THAT(MeanUse(std::nullopt, 0),
+              ElementsAre(DoubleNear(4, 0.1), DoubleNear(3, 0.1), DoubleNear(1, 0.1)));
+  EXPECT_THAT(MeanUse(absl::Hours(4), 4000),
+              ElementsAre(DoubleNear(4, 0.1), DoubleNear(2.67, 0.1), DoubleNear(1.33, 0.1)));
 }
 
 TEST(Tournament, TheListOfKeysIsTheQuotas) {

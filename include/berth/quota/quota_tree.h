@@ -132,10 +132,10 @@ class QuotaTree {
   // Those of the children of a quota that has `total`.
   std::vector<__int128> SharesBelow(QuotaId above, int line, __int128 total) const;
   // The largest of what it borrows with `more` of any line, in millionths of what its parent has,
-  // by weight: smaller comes first. Compare with LessShare().
+  // by weight: smaller comes first. Compare with LessShare(), those of siblings.
   struct DominantShare {
     int64_t millionths = 0;
-    int64_t weight = 1;
+    int64_t weight = 1;   // with history what counts as its weight, as in fair shares
     int64_t history = 0;  // decayed usage in millionths of its siblings'; 0 without history
   };
   DominantShare DominantShareOf(QuotaId quota, const LineAmounts& more) const;
@@ -150,6 +150,16 @@ class QuotaTree {
   // Brings decayed usage up to `now`; before a charge, if it is to count for the time so far.
   void Advance(absl::Time now);
   bool has_history() const { return has_history_; }
+  // Whether what the quota used lately counts: the one above has a half-life.
+  bool HasHistory(QuotaId quota) const {
+    return has_history_ && quota != kCluster && specs_[parents_[quota]].half_life.has_value();
+  }
+  // The mean of what a quota with history used, as of the last Advance().
+  double UsedLately(QuotaId quota, int line) const { return DecayedOf(quota, line); }
+  // Whether something is known of that; so before the first charge only by ContinueHistory().
+  bool KnowsHistory(QuotaId quota) const { return decayed_at_[quota] != absl::InfinitePast(); }
+  // The mean was this at that time, and what is used now was used since then.
+  void RestoreHistory(QuotaId quota, int line, double mean, absl::Time at);
   // Continues with the decayed usage of `before`, a tree of earlier quotas as of the same time:
   // line by line, of quotas of the same name and uid. Before anything is charged.
   void ContinueHistory(const QuotaTree& before);
@@ -192,14 +202,29 @@ class QuotaTree {
   __int128 Takes(QuotaId quota, int line) const;
   void MoveNeeds(QuotaId quota, int line, __int128 more);
   __int128 WholeAbove(QuotaId quota, int line) const;
-  // The decayed usage of all children, if they have a half-life, and what a child has of it.
-  double DecayedBelow(QuotaId above, int line) const;
-  // `before` as it was, while so much was used since then.
-  double Decay(double before, absl::Time at, __int128 used, absl::Duration half_life) const;
-  int64_t HistoryOf(QuotaId quota, int line, double decayed_of_all) const;
-  int64_t HistoryOf(QuotaId quota, int line) const;
+  // usage_lately.cc. Of those right below a quota that use or want some of the line.
+  struct Contest {
+    absl::Time at = absl::InfinitePast();
+    uint64_t moves = 0;
+    __int128 weights = 0;
+    double decayed = 0;
+  };
+  bool Contends(QuotaId quota, int line) const {
+    return used_[At(quota, line)] > 0 || wanted_[At(quota, line)] > 0;
+  }
+  const Contest& ContestBelow(QuotaId above, int line) const;
   double DecayedOf(QuotaId quota, int line) const;
+  // If it was `mean` then, and what is used now was used since.
+  double DecayedSince(QuotaId quota, int line, double mean, absl::Time at) const;
   void CatchUp(QuotaId quota);
+  // In millionths of what those used lately that contend, and it.
+  int64_t PartLately(QuotaId quota, int line) const;
+  // Of what these weigh; with it, if it is not counted.
+  int64_t PartByWeight(QuotaId above, int line, int64_t weight, bool is_counted) const;
+  // What counts as its weight, with history; in millionths of a thousandth.
+  int64_t WeightLately(QuotaId quota, int line) const;
+  // Of its own pods, beside its children.
+  int64_t OwnWeight(QuotaId quota, int line) const;
 
   std::vector<QuotaSpec> specs_;  // [0] is the cluster's, empty
   std::vector<QuotaId> parents_;
@@ -221,10 +246,11 @@ class QuotaTree {
   uint64_t capacity_version_ = 0;
   bool has_history_ = false;
   absl::Time now_ = absl::InfinitePast();
-  // The mean usage of children of quotas with a half-life, by At(), as of these times; and of all
-  // children together, as it decays alike.
-  std::vector<double> decayed_, decayed_below_;
-  std::vector<absl::Time> decayed_at_, decayed_below_at_;
+  // The mean usage of children of quotas with a half-life, by At(), as of these times.
+  std::vector<double> decayed_;
+  std::vector<absl::Time> decayed_at_;
+  uint64_t moves_ = 0;                     // of what is used and wanted, of all quotas
+  mutable std::vector<Contest> contests_;  // by At(); as of now_ and moves_, or an earlier time
 };
 
 // One of those that share an amount.
@@ -233,18 +259,16 @@ struct ShareClaim {
   __int128 wanted = 0;     // and no more than this
   int64_t weight = 1;      // of what is left, beside the others'
   int32_t priority = 0;    // higher ones first
-  // What it used lately, as a part of what all of them did; counted against its weight.
-  int64_t history_millionths = 0;
+  // What counts as its weight with what it used lately; of all claims, or of none.
+  std::optional<int64_t> weight_lately;
 };
 
 // Divides `total` among claims in the order in which they are to be preferred where nothing else
 // tells them apart. Each gets the lesser of guarantee and wanted (if that is more than there is,
 // these are divided by guarantee); then, priority by priority, what is left by weight, as whole
-// units with the largest remainder first. Gives away all that is wanted, or all there is.
-// KAI proportion/resource_division: weight w and history u, both as parts of the whole, count as
-// max(0, w + factor (w - u)).
-std::vector<__int128> DivideFairly(__int128 total, absl::Span<const ShareClaim> claims,
-                                   int64_t history_factor_milli = 0);
+// units with the largest remainder first: by `weight_lately`, and what those do not want that have
+// one by `weight`. Gives away all that is wanted, or all there is.
+std::vector<__int128> DivideFairly(__int128 total, absl::Span<const ShareClaim> claims);
 
 }  // namespace berth
 
