@@ -42,6 +42,24 @@ std::optional<ResourceNeed> ProfileHandle::FindNeededResources(const CycleState&
   return framework_->dependencies().FindNeededResources(state, pod);
 }
 
+std::optional<Status> ProfileHandle::FilterWhateverPodsRun(const ResourceNeed& need,
+                                                           const CycleState& state,
+                                                           const PodInfo& pod, const NodeInfo& node,
+                                                           Pods nominated) {
+  BERTH_CHECK(framework_ != nullptr);
+  if (!framework_->dependencies().HoldWhateverPodsRun(need.plugin, state, pod, node, nominated)) {
+    return std::nullopt;
+  }
+  const ProfilePlugins& plugins = framework_->plugins();
+  const PluginMask but = MaskOf(plugins.filter[plugins.FilterIndex(need.plugin)]);
+  return framework_->filters().RunFilter(state, pod, node, ~but);
+}
+
+bool ProfileHandle::NominationCountsFor(const PodInfo& nominated, const PodInfo& pod) {
+  BERTH_CHECK(framework_ != nullptr);
+  return framework_->nomination_filter().CountsByRules(nominated, pod);
+}
+
 void ProfileHandle::Activate(absl::Span<const std::shared_ptr<const PodInfo>> pods) {
   if (services_ != nullptr) services_->Activate(pods);
 }

@@ -99,6 +99,10 @@ class ProfileHandle final : public Handle, private ResourceNeedSource {
   ResourceNeedSource* resource_needs() override { return this; }
   std::optional<ResourceNeed> FindNeededResources(const CycleState& state,
                                                   const PodInfo& pod) override;
+  std::optional<Status> FilterWhateverPodsRun(const ResourceNeed& need, const CycleState& state,
+                                              const PodInfo& pod, const NodeInfo& node,
+                                              Pods nominated) override;
+  bool NominationCountsFor(const PodInfo& nominated, const PodInfo& pod) override;
 
   void Activate(absl::Span<const std::shared_ptr<const PodInfo>> pods) override;
   void ForEachWaitingPod(const std::function<void(WaitingPod&)>& visit) override;

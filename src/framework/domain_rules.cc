@@ -59,6 +59,7 @@ void DomainRules::Add(std::shared_ptr<const DomainPods> pods, DomainCounts count
       .without_key = without_key.has_value() ? rejections_->NumberOf(*without_key) : uint8_t{0},
       .counts = std::move(counts),
   });
+  ++changes_;
   Rule& added = rules_.back();
   if (rule.limit.kind_ == Limit::kAtMostAboveMinimum) added.minimum = added.counts.FindMinimum();
   if (rule.limit.kind_ == Limit::kAtLeastOneOrFirst) added.total = added.counts.CountAll();
@@ -133,7 +134,9 @@ bool DomainRules::MayBeFirst() const {
 void DomainRules::AddPods(int i, const NodeInfo& node, int64_t difference) {
   DomainCounts& counts = rules_[i].counts;
   const std::optional<uint32_t> domain = counts.FindDomain(node.labels());
-  if (domain.has_value()) counts.Add(*domain, difference);
+  if (!domain.has_value()) return;
+  counts.Add(*domain, difference);
+  ++changes_;
 }
 
 void DomainRules::CountPod(const PodInfo& changed, const NodeInfo& node, int64_t difference) {
@@ -235,6 +238,21 @@ Status DomainRulesPlugin::FilterNodes(const CycleState& state, const PodInfo&, c
   if (!rules.ok()) return Status::Error(rules.status());
   (*rules)->Evaluate(verdicts);
   return Status::Success();
+}
+
+bool DomainRulesPlugin::FollowsPodsOf(
+    const CycleState& state, const PodInfo& pod, const NodeInfo& node,
+    absl::Span<const std::shared_ptr<const PodInfo>> nominated) const {
+  const DomainRules* const rules = state.Find(key_);
+  if (rules == nullptr) return false;
+  if (rejections_.too_many()) return true;
+  DomainRules counted = *rules;
+  const auto counts = [&](const std::shared_ptr<const PodInfo>& changed) {
+    counted.CountPod(*changed, node, 1);
+    CountOtherPods(pod, *changed, node, 1, counted);
+    return counted.changes_ != rules->changes_;
+  };
+  return absl::c_any_of(node.pods(), counts) || absl::c_any_of(nominated, counts);
 }
 
 void DomainRulesPlugin::DescribeDomains(const CycleState& state,

@@ -181,10 +181,10 @@ bool FilterRunner::HasPreFilterExtensions(const CycleState& state) const {
   });
 }
 
-Status FilterRunner::RunFilter(const CycleState& state, const PodInfo& pod,
-                               const NodeInfo& node) const {
+Status FilterRunner::RunFilter(const CycleState& state, const PodInfo& pod, const NodeInfo& node,
+                               PluginMask only) const {
   CallTimer timer(plugins_.fault_log);
-  PluginMask left = plugins_.EnabledAt(ExtensionPoint::kFilter) & ~state.skips().filter;
+  PluginMask left = plugins_.EnabledAt(ExtensionPoint::kFilter) & ~state.skips().filter & only;
   for (auto hook = plugins_.filter.begin(); left != 0; ++hook) {
     if ((left & MaskOf(*hook)) == 0) continue;
     left &= ~MaskOf(*hook);

@@ -53,7 +53,8 @@ class FilterRunner {
   bool HasPreFilterExtensions(const CycleState& state) const;
 
   // The per-node form, all Filter plugins in order on one node.
-  Status RunFilter(const CycleState& state, const PodInfo& pod, const NodeInfo& node) const;
+  Status RunFilter(const CycleState& state, const PodInfo& pod, const NodeInfo& node,
+                   PluginMask only = kAllPlugins) const;
   // The batch form on `rows`, with the plugins in `only`: afterwards verdicts.code(row) and
   // rejector(row) are set for them. Returns Success, or the Error that ends the cycle.
   Status RunFilterNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,

@@ -4,11 +4,15 @@
 #ifndef BERTH_SRC_FRAMEWORK_RESOURCE_NEED_H_
 #define BERTH_SRC_FRAMEWORK_RESOURCE_NEED_H_
 
+#include <memory>
 #include <optional>
 
+#include "absl/types/span.h"
 #include "berth/api/symbol.h"
 #include "berth/framework/cycle_state.h"
+#include "berth/framework/node_info.h"
 #include "berth/framework/pod_info.h"
+#include "berth/framework/status.h"
 #include "berth/incremental/resource_filter.h"
 
 namespace berth {
@@ -31,6 +35,14 @@ class ResourceNeedSource {
   // Absent if no ResourceFilter says.
   virtual std::optional<ResourceNeed> FindNeededResources(const CycleState& state,
                                                           const PodInfo& pod) = 0;
+  using Pods = absl::Span<const std::shared_ptr<const PodInfo>>;
+  // What the Filter plugins but need.plugin say of the node. Absent if that may change as pods
+  // leave it or come back, or as those `nominated` to it come.
+  virtual std::optional<Status> FilterWhateverPodsRun(const ResourceNeed& need,
+                                                      const CycleState& state, const PodInfo& pod,
+                                                      const NodeInfo& node, Pods nominated) = 0;
+  // Whether `nominated`, a pod nominated to a node, has to fit there beside `pod`.
+  virtual bool NominationCountsFor(const PodInfo& nominated, const PodInfo& pod) = 0;
 };
 
 }  // namespace berth

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "berth/incremental/node_changes.h"
 
 namespace berth {
@@ -31,6 +32,7 @@ VerdictDependencies::VerdictDependencies(const ProfilePlugins& plugins, const Po
     : plugins_(plugins), signer_(signer) {
   for (size_t i = 0; i < plugins.filter.size(); ++i) {
     all_filters_ |= MaskOf(plugins.filter[i]);
+    if (plugins.domain_filters[i] != nullptr) domain_filters_ |= MaskOf(plugins.filter[i]);
     if (plugins.object_filters[i] != nullptr && plugins.domain_filters[i] == nullptr) {
       object_filters_ |= MaskOf(plugins.filter[i]);
     }
@@ -105,6 +107,33 @@ std::optional<ResourceNeed> VerdictDependencies::FindNeededResources(const Cycle
     return status.ok() && need.needed.is_all ? std::optional(std::move(need)) : std::nullopt;
   }
   return std::nullopt;
+}
+
+bool VerdictDependencies::HoldWhateverPodsRun(Symbol but, const CycleState& state,
+                                              const PodInfo& pod, const NodeInfo& node,
+                                              ResourceNeedSource::Pods nominated) const {
+  const bool only_domains_follow_pods =
+      absl::c_all_of(plugins_.pre_filter_extensions, [&](const auto& hook) {
+        return ((state.skips().filter | domain_filters_) & MaskOf(hook)) != 0;
+      });
+  if (!only_domains_follow_pods) return false;
+  PodSignature signature;
+  const PluginMask signed_by = signer_.SignForNodes(pod, signature);
+  for (size_t i = 0; i < plugins_.filter.size(); ++i) {
+    const Hook<FilterPlugin>& hook = plugins_.filter[i];
+    if ((state.skips().filter & MaskOf(hook)) != 0 || hook.name == but) continue;
+    if (const DomainFilter* const domains = plugins_.domain_filters[i]; domains != nullptr) {
+      bool follows = true;  // where it throws
+      plugins_.calls.GuardedVoid("FollowsPodsOf", hook.name, [&] {
+        follows = domains->FollowsPodsOf(state, pod, node, nominated);
+      });
+      if (follows) return false;
+    } else if ((signed_by & MaskOf(hook)) == 0 ||
+               (signer_.DependenciesOfFilter(i) & ~Aspect::kOfNodeObject) != 0) {
+      return false;
+    }
+  }
+  return true;
 }
 
 Aspects VerdictDependencies::FilterDependenciesOf(PluginMask plugins) const {

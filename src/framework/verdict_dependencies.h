@@ -50,6 +50,10 @@ class VerdictDependencies {
   // ResourceNeedSource::FindNeededResources().
   std::optional<ResourceNeed> FindNeededResources(const CycleState& state,
                                                   const PodInfo& pod) const;
+  // Whether the Filter plugins but `but` say the same of the node whichever of its pods run there,
+  // and of those `nominated` to it.
+  bool HoldWhateverPodsRun(Symbol but, const CycleState& state, const PodInfo& pod,
+                           const NodeInfo& node, ResourceNeedSource::Pods nominated) const;
   // What the verdicts of those of `plugins` depend on that have a Filter.
   Aspects FilterDependenciesOf(PluginMask plugins) const;
 
@@ -62,6 +66,7 @@ class VerdictDependencies {
   const ProfilePlugins& plugins_;
   const PodSigner& signer_;
   PluginMask object_filters_ = 0;
+  PluginMask domain_filters_ = 0;
   PluginMask all_filters_ = 0;
 };
 

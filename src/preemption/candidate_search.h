@@ -22,6 +22,7 @@
 namespace berth {
 
 class ElsewhereSearch;
+struct ResourceNeed;
 
 // Which pod needs room, where it may be made, and by which rules.
 struct PreemptionQuery {
@@ -40,6 +41,8 @@ struct PreemptionQuery {
   const GroupMembers* own_group = nullptr;
   // Null: no pod is spared for its group.
   const GroupVictims* spare_groups = nullptr;
+  // What the pod needs, for dry runs by sums; null: they copy the node.
+  const ResourceNeed* need = nullptr;
   // For DryRun::elsewhere(); null in a search on one node after another.
   const ElsewhereSearch* elsewhere = nullptr;
 };

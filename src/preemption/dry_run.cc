@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "berth/columns/node_table.h"
 #include "berth/preemption/preemption.h"
+#include "preemption/dry_run_sums.h"
 
 namespace berth {
 namespace {
@@ -15,6 +16,34 @@ Status AsError(const Status& status) {
 }
 
 }  // namespace
+
+DryRun::DryRun(Handle& handle, const CycleState& state, const PodInfo& pod, const NodeInfo& node)
+    : handle_(handle), original_state_(state), pod_(pod), original_node_(node) {}
+
+DryRun::~DryRun() = default;
+
+const NodeInfo& DryRun::node() const {
+  if (sums_ != nullptr) return sums_->node();
+  return node_.has_value() ? *node_ : original_node_;
+}
+
+// No plugin's state follows pods: that of a run by sums is as it was.
+void DryRun::LeaveSums() {
+  node_ = sums_->node();
+  state_ = original_state_.Clone();
+  sums_.reset();
+}
+
+Status DryRun::Filter() {
+  if (sums_ != nullptr && sums_->HasRoom()) return sums_->others();
+  original_state_.work_budget().Spend(kStepsOfFilter);
+  return handle_.RunFilterPluginsWithNominatedPods(state(), pod_, node());
+}
+
+bool DryRun::Fits() {
+  if (sums_ == nullptr) return Filter().ok();
+  return sums_->HasRoom() && sums_->others().ok();
+}
 
 void DryRun::Copy() {
   if (node_.has_value()) return;
@@ -44,6 +73,10 @@ NodeInfo* DryRun::OtherNodeOf(const PodInfo& pod) {
 }
 
 Status DryRun::Remove(const PodInfo& victim) {
+  if (sums_ != nullptr) {
+    if (sums_->Remove(victim)) return Status::Success();
+    LeaveSums();
+  }
   original_state_.work_budget().Spend(kStepsOfMove);
   Copy();
   if (NodeInfo* const other = OtherNodeOf(victim); other != nullptr) {
@@ -58,6 +91,10 @@ Status DryRun::Remove(const PodInfo& victim) {
 }
 
 Status DryRun::Add(const std::shared_ptr<const PodInfo>& victim) {
+  if (sums_ != nullptr) {
+    if (sums_->Add(*victim)) return Status::Success();
+    LeaveSums();
+  }
   original_state_.work_budget().Spend(kStepsOfMove);
   Copy();
   if (NodeInfo* const other = OtherNodeOf(*victim); other != nullptr) {

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "preemption/dry_run_sums.h"
 #include "preemption/elsewhere_search.h"
 
 namespace berth {
@@ -77,7 +78,11 @@ DryRunResult DryRunOnce(Handle& handle, const PreemptionQuery& query, NodeRow ro
   DryRun run(handle, query.state, query.pod, node);
   if (spared != nullptr) run.Spare(std::move(spared));
   if (stays != nullptr) run.Keep(std::move(stays));
-  if (query.elsewhere != nullptr) run.SetElsewhere(query.elsewhere->UnitsFor(node.name(), query));
+  if (query.elsewhere != nullptr) {
+    run.SetElsewhere(query.elsewhere->UnitsFor(node.name(), query));
+  } else if (query.need != nullptr) {
+    UseSums(run, DryRunSums::Make(handle, *query.need, query.state, query.pod, node));
+  }
   auto scored = std::make_shared<ScoredCandidate>();
   PreemptionCandidate& candidate = scored->candidate;
   candidate = {row, std::string(node.name().view()), {}, 0};

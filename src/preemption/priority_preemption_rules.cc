@@ -92,7 +92,7 @@ Status PriorityPreemptionRules::SelectVictims(DryRun& run, const DisruptionBudge
   return Reprieve(
       run, std::move(removed), budgets,
       [this](const PodInfo& a, const PodInfo& b) { return MoreImportant(a, b); },
-      [&run] { return run.Filter().ok(); }, candidate);
+      [&run] { return run.Fits(); }, candidate);
 }
 
 const VictimUnit* PriorityPreemptionRules::FindForbidden(const CycleState&, const PodInfo& pod,

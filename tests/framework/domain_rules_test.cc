@@ -178,6 +178,7 @@ std::vector<Wanted> RandomRules(Random& random) {
 
 TEST(DomainRules, EveryFormIsWhatAWalkFinds) {
   std::map<std::string, int> said;
+  std::map<bool, int> followed;
   for (int seed = 1; seed <= 300 && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     Random random(seed);
@@ -214,18 +215,27 @@ TEST(DomainRules, EveryFormIsWhatAWalkFinds) {
     const int changed = random.Below(static_cast<int>(infos.size()));
     CycleState dry_run = state.Clone();
     const std::vector<PodPtr> there(infos[changed].pods().begin(), infos[changed].pods().end());
+    const PodPtr came = RandomPod(random, 1000).Obj();
+    const std::string before = walk.Filter(infos[changed]);
+    const bool follows = plugin.FollowsPodsOf(state, *pod, infos[changed], {came});
     for (const PodPtr& gone : there) {
       if (random.Percent(30)) continue;
       ASSERT_TRUE(infos[changed].RemovePod(*gone));
       ASSERT_TRUE(plugin.RemovePod(dry_run, *pod, *gone, infos[changed]).ok());
     }
     if (random.Percent(30)) {
-      const PodPtr came = RandomPod(random, 1000).Obj();
       infos[changed].AddPod(came);
       ASSERT_TRUE(plugin.AddPod(dry_run, *pod, *came, infos[changed]).ok());
     }
-    EXPECT_EQ(plugin.Filter(dry_run, *pod, infos[changed]).message(), walk.Filter(infos[changed]));
+    const std::string after = walk.Filter(infos[changed]);
+    EXPECT_EQ(plugin.Filter(dry_run, *pod, infos[changed]).message(), after);
+    if (!follows) {
+      EXPECT_EQ(after, before);
+    }
+    ++followed[follows];
   }
+  EXPECT_GT(followed[false], 50);
+  EXPECT_GT(followed[true], 50);
   for (const char* reason : {"", "first", "second", "third", "no key"}) {
     EXPECT_GT(said[reason], 50) << reason;
   }

@@ -159,6 +159,14 @@ class SmallCluster final : public Handle, private ResourceNeedSource {
         [&](ResourceId id, int64_t amount) { room.needed.requests.emplace_back(id, amount); });
     return room;
   }
+  std::optional<Status> FilterWhateverPodsRun(const ResourceNeed&, const CycleState&,
+                                              const PodInfo&, const NodeInfo&, Pods) override {
+    if (!rules_.empty() || !extensions_.empty()) return std::nullopt;
+    return Status::Success();
+  }
+  bool NominationCountsFor(const PodInfo& nominated, const PodInfo& pod) override {
+    return nominated.uid() != pod.uid() && nominated.priority() >= pod.priority();
+  }
   void Activate(absl::Span<const PodPtr>) override {}
   void ForEachWaitingPod(const std::function<void(WaitingPod&)>&) override {}
   WaitingPod* FindWaitingPod(absl::string_view) override { return nullptr; }

@@ -11,9 +11,13 @@
 #define BERTH_INCREMENTAL_DOMAIN_FILTER_H_
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "berth/framework/cycle_state.h"
+#include "berth/framework/node_info.h"
+#include "berth/framework/pod_info.h"
 #include "berth/incremental/domain_counts.h"
 
 namespace berth {
@@ -57,6 +61,15 @@ class DomainFilter {
   // thread.
   virtual void DescribeDomains(const CycleState& state,
                                std::vector<TrackedThreshold>& rules) const = 0;
+
+  // Whether Filter() may say something else of `node` without some of its pods, or with some of
+  // those `nominated` to it, after RemovePod and AddPod: false spares a search for victims copies
+  // of the state. Scheduling thread.
+  virtual bool FollowsPodsOf(const CycleState& /*state*/, const PodInfo& /*pod*/,
+                             const NodeInfo& /*node*/,
+                             absl::Span<const std::shared_ptr<const PodInfo>> /*nominated*/) const {
+    return true;
+  }
 };
 
 }  // namespace berth

@@ -161,6 +161,7 @@ class DomainRules final : public StateData {
   const NodeTable* nodes_;
   Rejections* rejections_;
   absl::InlinedVector<Rule, 2> rules_;
+  int64_t changes_ = 0;  // rules added, and pods added to them
 };
 
 // --- The plugin ----------------------------------------------------------------------------------
@@ -198,6 +199,8 @@ class DomainRulesPlugin : public PreFilterPlugin,
                      NodeVerdicts& verdicts) const override;
   void DescribeDomains(const CycleState& state,
                        std::vector<TrackedThreshold>& rules) const override;
+  bool FollowsPodsOf(const CycleState& state, const PodInfo& pod, const NodeInfo& node,
+                     absl::Span<const std::shared_ptr<const PodInfo>> nominated) const override;
 
  private:
   Status CountPod(CycleState& state, const PodInfo& pod, const PodInfo& changed,

@@ -26,15 +26,18 @@
 
 namespace berth {
 
+class DryRunSums;
+
 // One node as it would be without some of its pods. Copies node and state when first changed, so
 // that looking at a node on which nothing can be evicted costs nothing.
 class DryRun {
  public:
-  DryRun(Handle& handle, const CycleState& state, const PodInfo& pod, const NodeInfo& node)
-      : handle_(handle), original_state_(state), pod_(pod), original_node_(node) {}
+  DryRun(Handle& handle, const CycleState& state, const PodInfo& pod, const NodeInfo& node);
+  ~DryRun();
 
   const PodInfo& pod() const { return pod_; }
-  const NodeInfo& node() const { return node_ ? *node_ : original_node_; }
+  // Both valid until the next change.
+  const NodeInfo& node() const;
   const CycleState& state() const { return state_ ? *state_ : original_state_; }
 
   // Take a pod off the node and put it back. An Error if a plugin cannot follow. These and Filter()
@@ -48,10 +51,10 @@ class DryRun {
   absl::Span<const VictimUnit> elsewhere() const { return elsewhere_; }
   void SetElsewhere(std::vector<VictimUnit> units);
   // The verdict of the Filter plugins on the node as it is now, nominated pods included.
-  Status Filter() {
-    original_state_.work_budget().Spend(kStepsOfFilter);
-    return handle_.RunFilterPluginsWithNominatedPods(state(), pod_, node());
-  }
+  Status Filter();
+  // Whether that is Success. Where the pod needs resources alone, sums tell, and the node is not
+  // copied: the Filter plugins are not run.
+  bool Fits();
 
   // Whether Reprieve() puts the pod back before any other that is not spared: a member of a group
   // that would end with it.
@@ -69,9 +72,12 @@ class DryRun {
   absl::Time retry_time() const { return retry_time_; }
 
  private:
+  friend void UseSums(DryRun& run, std::unique_ptr<DryRunSums> sums);
+
   static constexpr int64_t kStepsOfFilter = 4, kStepsOfMove = 2;
 
   void Copy();
+  void LeaveSums();
   // The node that a pod of elsewhere() is on, as it would be; null for the others.
   NodeInfo* OtherNodeOf(const PodInfo& pod);
 
@@ -81,6 +87,7 @@ class DryRun {
   const NodeInfo& original_node_;
   std::optional<CycleState> state_;
   std::optional<NodeInfo> node_;
+  std::unique_ptr<DryRunSums> sums_;  // in the place of copies; or null
   absl::Time retry_time_ = absl::InfiniteFuture();
   std::function<bool(const PodInfo&)> spared_, kept_;
   std::vector<VictimUnit> elsewhere_;

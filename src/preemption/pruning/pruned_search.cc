@@ -56,9 +56,11 @@ std::optional<SearchResult> PrunedSearch::Find(const PreemptionQuery& query) {
   }
   const BoundInputs inputs{nodes, *levels_, handle_.nominator(), query.budgets.changed_nodes(),
                            NominatedRow(handle_.nominator(), nodes, query.pod)};
+  PreemptionQuery by_sums = query;
+  if (preemptor.need.has_value()) by_sums.need = &*preemptor.need;
   for (const bool exact : {false, true}) {
-    DryRunner dry_runs(handle_, query, dry_runs_);
-    BestFirstSearch search(handle_, query, preemptor, dry_runs,
+    DryRunner dry_runs(handle_, by_sums, dry_runs_);
+    BestFirstSearch search(handle_, by_sums, preemptor, dry_runs,
                            bounds_.Find(preemptor, inputs, exact), with_victims, *levels_,
                            inputs.own_row);
     CandidateList candidates(query.range.candidates);
