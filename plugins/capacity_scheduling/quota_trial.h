@@ -120,7 +120,7 @@ class QuotaTrial final : public VictimTrial {
   LineAmounts request_;   // of the first
   LineAmounts possible_;  // of that, what its claims may do without
   bool counts_claims_that_pass_ = false;
-  std::string kept_group_;  // empty: none
+  std::string kept_group_;    // empty: none
   PodAmounts open_claims_;    // of the first pod, without devices
   LineAmounts avoidable_;     // of these, as QuotaTree::FindShortage() has it
   std::vector<Asked> asked_;  // the first preemptor first

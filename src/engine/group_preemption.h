@@ -8,8 +8,10 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "engine/attempt.h"
@@ -119,13 +121,20 @@ class GroupPreemption {
     GroupAnswer answer = GroupAnswer::kNone;  // kNone: there was nothing to search
     int pods = 0;                             // without so many it was searched last
     int64_t possibilities = 0;
+    int64_t steps = 0;  // that it took
   };
-  // The search for placements says where the group has room if all pods are gone that might go, and
-  // there its members evict. Pods that may not go after all stay, and it is searched again. No
-  // place without all of them is a proof that no evictions help.
+  // As FindPlanBySearch(). What came to nothing undecided is not searched again before a time that
+  // goes by what it took; then the attempt is to be repeated: `result` says so.
   EvictionSearch PlanBySearch(const AttemptRequest& request, const std::vector<PodSet>& pod_sets,
                               absl::Span<const std::shared_ptr<const PodInfo>> leaving,
                               AttemptResult& result);
+  // The search for placements says where the group has room if all pods are gone that might go, and
+  // there its members evict. Pods that may not go after all stay, and it is searched again. No
+  // place without all of them is a proof that no evictions help.
+  EvictionSearch FindPlanBySearch(const AttemptRequest& request,
+                                  const std::vector<PodSet>& pod_sets,
+                                  absl::Span<const std::shared_ptr<const PodInfo>> leaving,
+                                  AttemptResult& result);
   void Adopt(bool any_leaving, Draft& draft, AttemptResult& result);
   void SayWhatWasTried(const AttemptRequest& request, const OrdersTried& tried,
                        const EvictionSearch& search, bool any_leaving, AttemptResult& result) const;
@@ -139,6 +148,12 @@ class GroupPreemption {
 
   ClusterState& cluster_;
   PodScheduler& pod_scheduler_;
+  // Searches that came to nothing undecided, by what was searched for.
+  struct InVain {
+    EvictionSearch search;
+    absl::Time until;  // not searched again before
+  };
+  absl::flat_hash_map<std::string, InVain> in_vain_;
 };
 
 }  // namespace berth

@@ -127,6 +127,7 @@ class GroupPreemption::Draft {
   // it goes too. Returns whether it did.
   bool EvictIfOthersNeedIt(absl::Span<Victim* const> unit);
   int CountForbidden();
+  bool HoldTogether(const Places& places);
   GroupAnswer PlaceAnywhere();
   void KeepPlaces();
   Places TakeBack(const absl::flat_hash_set<const PodInfo*>& members);
@@ -179,8 +180,12 @@ class GroupPreemption::Draft {
   // Where members are with which the group is whole without the victims that are left.
   Places kept_places_;
   absl::flat_hash_set<const PodInfo*> sharing_;  // members, while victims are spared
-  std::optional<int> forbidden_;                 // of all victims, once some might be spared
-  std::optional<ShortageWatch> shortage_;        // while victims are spared by moving them
+  bool goes_by_rules_ = false;                   // some plugin has VictimRules
+  std::optional<int> forbidden_;                 // of all victims, by these rules
+  // What sparing may still take: members that are placed again, and victims that are looked at.
+  // Beyond it victims go that might have stayed.
+  int64_t spare_steps_left_ = 200'000;
+  std::optional<ShortageWatch> shortage_;  // while victims are spared by moving them
   bool evicts_ = false;
   NodeRow first_row_ = -1;
   std::optional<NodePlacement> elsewhere_;  // where the first pods go; absent: anywhere

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implementation of group_preemption.h: plans for what does not start of a group that does.
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -153,6 +154,7 @@ void GroupPreemption::PlanMore(const AttemptRequest& request, const std::vector<
     }
     result.cycles += other.cycles;
     result.post_filters += other.post_filters;
+    result.retry_at = std::min(result.retry_at, other.retry_at);
     FailureToTell(first, result).waiting = other.failed.front().waiting;
     for (const PodFailure& failure : other.failed) {
       if (!failure.nominated_node.has_value()) continue;

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/preemption/victim_rules.h"
 #include "engine/group_eviction_bound.h"
@@ -34,7 +37,8 @@ constexpr int64_t kStepsOfPlanByRules = 100;
 // Pods that may be evicted for some member, as far as is known before a plan is made.
 struct PodsThatMayGo {
   std::vector<PodPtr> pods;
-  bool is_all = false;  // no others may go, by whatever plan
+  bool is_all = false;    // no others may go, by whatever plan
+  int64_t looked_at = 0;  // pods, to find these
 };
 
 // Nodes on which some member might run if they had no pods of a lower priority than that.
@@ -97,6 +101,7 @@ PodsThatMayGo LessImportantPods(const AttemptRequest& request, const ClusterStat
   const RowsOfUse rows_of_use(request, nodes, highest);
   const auto add_row = [&](NodeRow row) {
     if (nodes.lowest_priority()[row] >= highest || !rows_of_use.Contain(row)) return;
+    found.looked_at += static_cast<int64_t>(nodes.node(row).pods().size());
     for (const PodPtr& pod : nodes.node(row).pods()) {
       if (!may_go(*pod)) continue;
       if (found.pods.size() == most) {
@@ -127,7 +132,9 @@ PodsThatMayGo PodsByVictimRules(const AttemptRequest& request, const ClusterStat
     auto* const rules = dynamic_cast<VictimRules*>(hook.plugin);
     std::unique_ptr<VictimTrial> trial;
     if (rules == nullptr || !rules->BeginTrial(state, preemptors, trial).ok()) continue;
-    for (const VictimUnit& unit : trial->Units()) {
+    const std::vector<VictimUnit> units = trial->Units();
+    found.looked_at += static_cast<int64_t>(units.size());
+    for (const VictimUnit& unit : units) {
       for (const PodPtr& pod : unit.pods) {
         if (found.pods.size() == most) return found;
         const bool counts = !pod->deletion_time().has_value() &&
@@ -140,9 +147,45 @@ PodsThatMayGo PodsByVictimRules(const AttemptRequest& request, const ClusterStat
   return found;
 }
 
+// What it takes to list pods, to take them off and to try members stays a hundredth of the time, at
+// some 0.1 ms a step: so much later it is searched again. No later than the longest backoff.
+constexpr absl::Duration kPausePerStep = absl::Milliseconds(10);
+constexpr absl::Duration kLongestPause = absl::Seconds(10);
+constexpr int64_t kListedInAStep = 16;
+
+// Members of a group that are placed together in one domain.
+std::string SearchKey(const AttemptRequest& request) {
+  return absl::StrCat(
+      request.group, "\n", request.placement != nullptr ? request.placement->name : "", "\n",
+      request.pods.front()->uid(), "\n", request.pods.size(), "\n", request.minimum);
+}
+
 }  // namespace
 
 GroupPreemption::EvictionSearch GroupPreemption::PlanBySearch(
+    const AttemptRequest& request, const std::vector<PodSet>& pod_sets,
+    absl::Span<const std::shared_ptr<const PodInfo>> leaving, AttemptResult& result) {
+  const std::string key = SearchKey(request);
+  if (const auto known = in_vain_.find(key); known != in_vain_.end()) {
+    if (request.now < known->second.until) {
+      result.retry_at = std::min(result.retry_at, known->second.until);
+      return known->second.search;
+    }
+    in_vain_.erase(known);
+  }
+  const EvictionSearch search = FindPlanBySearch(request, pod_sets, leaving, result);
+  if (search.answer == GroupAnswer::kUndecided) {
+    constexpr size_t kMostKept = 1024;
+    if (in_vain_.size() >= kMostKept) {
+      absl::erase_if(in_vain_, [&](const auto& kept) { return kept.second.until <= request.now; });
+    }
+    const absl::Duration pause = std::min(kLongestPause, kPausePerStep * search.steps);
+    in_vain_[key] = {search, request.now + pause};
+  }
+  return search;
+}
+
+GroupPreemption::EvictionSearch GroupPreemption::FindPlanBySearch(
     const AttemptRequest& request, const std::vector<PodSet>& pod_sets,
     absl::Span<const std::shared_ptr<const PodInfo>> leaving, AttemptResult& result) {
   EvictionSearch search;
@@ -156,6 +199,7 @@ GroupPreemption::EvictionSearch GroupPreemption::PlanBySearch(
   if (goes_by_rules) most = std::min(most, kMostPodsByRules);
   PodsThatMayGo going = goes_by_rules ? PodsByVictimRules(request, cluster_, most)
                                       : LessImportantPods(request, cluster_, most);
+  search.steps = going.looked_at / kListedInAStep;
   going.is_all = going.is_all && !have_claims && EvictsLowerPriorityOnly(request);
   if (going.pods.empty() && going.is_all && leaving.empty() &&
       Draft(request, cluster_, pod_scheduler_, leaving).MembersOnlyCompete()) {
@@ -180,6 +224,7 @@ GroupPreemption::EvictionSearch GroupPreemption::PlanBySearch(
       const auto taken_off = static_cast<int64_t>(going.pods.size());
       const int64_t steps = 1 + without.possibilities() + taken_off / 8;
       bounded.group_search_steps -= steps;
+      search.steps += steps;
       result.eviction_steps += steps;
     }
     search.pods = static_cast<int>(going.pods.size());
@@ -202,6 +247,7 @@ GroupPreemption::EvictionSearch GroupPreemption::PlanBySearch(
       const int64_t steps =
           draft.cycles() + (goes_by_rules ? kStepsOfPlanByRules * draft.post_filters() : 0);
       bounded.group_search_steps -= steps;
+      search.steps += steps;
       result.eviction_steps += steps;
       if (!refused.has_value()) {
         search.answer = GroupAnswer::kPlan;

@@ -15,6 +15,7 @@
 #include "berth/preemption/preemption.h"
 #include "berth/preemption/victim_rules.h"
 #include "engine/group_classes.h"
+#include "engine/group_eviction_bound.h"
 #include "engine/group_preemption_draft.h"
 #include "engine/shared_by_members.h"
 #include "group/group_victims.h"
@@ -188,6 +189,7 @@ bool GroupPreemption::Draft::HoldWithout(absl::Span<Victim* const> unit) {
   if (!sharing.empty()) turns.push_back(std::move(sharing));
   for (const absl::flat_hash_set<const PodInfo*>& members : turns) {
     const Places places = TakeBack(members);
+    spare_steps_left_ -= static_cast<int64_t>(places.size());
     if (PlaceAt(places)) continue;
     TakeBack(members);
     std::vector<PodPtr> pods;
@@ -207,6 +209,7 @@ int GroupPreemption::Draft::CountForbidden() {
   for (const Binder::Member& member : trial_.placed) members.insert(member.placement.pod.get());
   const Places places = TakeBack(members);
   if (places.empty()) return 0;
+  spare_steps_left_ -= static_cast<int64_t>(places.size() + victims_.size());
   std::vector<PodPtr> going;
   absl::flat_hash_map<const PodInfo*, Symbol> goes_for;  // where its preemptor is
   for (const Victim& victim : victims_) {
@@ -247,6 +250,14 @@ int GroupPreemption::Draft::CountForbidden() {
   return forbidden;
 }
 
+// Whether all members have their places once they are placed again, one after another: who was
+// spared may concern one that is not beside it.
+bool GroupPreemption::Draft::HoldTogether(const Places& places) {
+  while (!trial_.placed.empty()) transaction_.TakeBack(trial_.placed.size() - 1);
+  spare_steps_left_ -= static_cast<int64_t>(places.size());
+  return PlaceAt(places);
+}
+
 // Spared are those of `unit`; the members have their places.
 bool GroupPreemption::Draft::EvictIfOthersNeedIt(absl::Span<Victim* const> unit) {
   Places places;
@@ -254,7 +265,11 @@ bool GroupPreemption::Draft::EvictIfOthersNeedIt(absl::Span<Victim* const> unit)
     places.emplace_back(member.placement.pod, member.placement.node);
   }
   for (Victim* victim : unit) victim->is_spared = true;
-  if (CountForbidden() <= *forbidden_ && IsWhole()) return false;
+  if (goes_by_rules_) {
+    if (CountForbidden() <= *forbidden_ && IsWhole()) return false;
+  } else if (HoldTogether(places)) {
+    return false;
+  }
   for (Victim* victim : unit) victim->is_spared = false;
   std::vector<PodPtr> pods;
   for (const Victim* victim : unit) pods.push_back(victim->pod);
@@ -268,8 +283,8 @@ bool GroupPreemption::Draft::EvictIfOthersNeedIt(absl::Span<Victim* const> unit)
 
 bool GroupPreemption::Draft::Spare(absl::Span<Victim* const> unit) {
   const bool may = absl::c_all_of(unit, [&](const Victim* victim) { return CanStay(*victim); });
-  if (!may) return false;
-  if (!forbidden_.has_value()) forbidden_ = CountForbidden();
+  if (!may || spare_steps_left_ <= 0) return false;
+  if (goes_by_rules_ && !forbidden_.has_value()) forbidden_ = CountForbidden();
   if (!IsWhole()) return false;
   for (const Victim* victim : unit) transaction_.Spare(*victim->pod);
   return HoldWithout(unit) && !EvictIfOthersNeedIt(unit);
@@ -278,7 +293,7 @@ bool GroupPreemption::Draft::Spare(absl::Span<Victim* const> unit) {
 // The same with the members anywhere: they are placed again beside the pods that are back. If they
 // are not whole then, the pods are gone again, and the members are placed nowhere.
 bool GroupPreemption::Draft::SpareByMoving(absl::Span<Victim* const> unit) {
-  if (!forbidden_.has_value()) forbidden_ = CountForbidden();
+  if (goes_by_rules_ && !forbidden_.has_value()) forbidden_ = CountForbidden();
   while (!trial_.placed.empty()) transaction_.TakeBack(trial_.placed.size() - 1);
   for (const Victim* victim : unit) transaction_.Spare(*victim->pod);
   if (PlaceAnywhere() == GroupAnswer::kPlaced) {
@@ -305,6 +320,7 @@ void GroupPreemption::Draft::SpareVictims() {
   KeepPlaces();
   if (victims_.empty()) return;
   sharing_ = FindPodsThatShare(*request_.framework, request_.pods);
+  goes_by_rules_ = HasVictimRules(request_);
   const auto spare = [&](auto spares) {
     const auto is_spared = [&spares](const std::vector<Victim*>& unit) {
       if (unit.empty() || !spares(unit)) return false;

@@ -266,7 +266,7 @@ void GroupReservations::Consider(const AttemptRequest& request, AttemptResult& r
   }
   const absl::Time due = WaitingSince(request, now) + spec->reserve_after;
   if (now < due) {
-    result.retry_at = due;
+    result.retry_at = std::min(result.retry_at, due);
     return;
   }
   if (reservation_.has_value() && !is_holder && LowestPriority(request) <= reservation_->priority) {
@@ -293,7 +293,8 @@ void GroupReservations::Consider(const AttemptRequest& request, AttemptResult& r
   if (!keeps) Adopt(*std::move(plan));
   result.reserved_nodes = reservation_->NodeNames();
   result.reserved_from = reservation_->from;
-  result.retry_at = std::max(reservation_->from, now + PodEndTimes::kOverdue);
+  result.retry_at =
+      std::min(result.retry_at, std::max(reservation_->from, now + PodEndTimes::kOverdue));
   AddSentence(absl::StrCat("Reserved on ", JoinNodes(result.reserved_nodes), " from ",
                            TimeToString(reservation_->from), "."),
               result.finding);

@@ -268,7 +268,7 @@ bool PlacementTrial::PlaceIn(const std::shared_ptr<const PlacementTier>& tier, i
 // What does not start of it may evict.
 bool PlacementTrial::Start(const Candidate& candidate, AttemptResult other) {
   const bool by_slices = candidate.tier->slice_size > 0;
-  if (!by_slices) PlaceRest(candidate, other);
+  if (!by_slices && other.placed.size() < request_.pods.size()) PlaceRest(candidate, other);
   if (request_.plans_evictions && other.placed.size() < request_.pods.size() &&
       (by_slices || !tiers_of_part_.empty())) {
     scoped_.placement = candidate.placement;

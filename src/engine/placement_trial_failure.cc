@@ -129,6 +129,7 @@ void PlacementTrial::Fail() {
   std::string evictions_finding;
   std::pair<bool, int> of_finding(false, -1);
   int64_t cycles = 0;  // of orders and searches
+  absl::Time retry_at = absl::InfiniteFuture();
   ToTry to_try = ToEvictIn(candidates);
   for (const Candidate& candidate : to_try.candidates) {
     if (tried >= kFewestToEvictIn && cycles > request_.group_search_steps) {
@@ -139,6 +140,7 @@ void PlacementTrial::Fail() {
     AttemptResult other;
     TryToEvictIn(candidate, other);
     cycles += other.cycles;
+    retry_at = std::min(retry_at, other.retry_at);
     scoped_.group_search_steps =  // one budget for all
         std::max<int64_t>(0,
                           scoped_.group_search_steps - other.possibilities - other.eviction_steps);
@@ -169,6 +171,7 @@ void PlacementTrial::Fail() {
                      " domains and make no room for it: undecided.");
   }
   chosen.evictions_finding = plans > 0 ? "" : evictions_finding;
+  if (plans == 0) chosen.retry_at = retry_at;
   Explain(best, chosen);
   result_ = std::move(chosen);
   result_.cycles = cycles_;

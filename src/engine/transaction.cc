@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "absl/algorithm/container.h"
 #include "berth/check.h"
 
 namespace berth {
@@ -38,6 +37,7 @@ void Transaction::RollBackChanges(size_t savepoint) {
         cluster_.ForgetTerminating(*change.pod->identity());
         break;
       case Change::Kind::kEvicted:
+        evicted_at_.erase(change.pod->uid());
         cluster_.PutBack(std::move(change.evicted));
         break;
     }
@@ -86,20 +86,20 @@ void Transaction::TakeOff(absl::Span<const std::shared_ptr<const PodInfo>> pods,
     std::shared_ptr<const PodInfo> pod = evicted.pod;
     const bool spends = reason == Reason::kEvicted && !pod->deletion_time().has_value() &&
                         cluster_.SpendDisruption(*pod);
+    evicted_at_[pod->uid()] = changes_.size();
     changes_.push_back({Change::Kind::kEvicted, std::move(pod), {}, std::move(evicted), spends});
   }
   cluster_.Refresh();
 }
 
 void Transaction::Spare(const PodInfo& victim) {
-  const auto change = absl::c_find_if(changes_, [&](const Change& change) {
-    return change.kind == Change::Kind::kEvicted && change.pod != nullptr &&
-           change.pod->uid() == victim.uid();
-  });
-  BERTH_CHECK(change != changes_.end());
-  if (change->spends_budgets) cluster_.GiveBackDisruption(*change->pod);
-  cluster_.PutBack(std::move(change->evicted));
-  change->pod = nullptr;
+  const auto at = evicted_at_.find(victim.uid());
+  BERTH_CHECK(at != evicted_at_.end());
+  Change& change = changes_[at->second];
+  evicted_at_.erase(at);
+  if (change.spends_budgets) cluster_.GiveBackDisruption(*change.pod);
+  cluster_.PutBack(std::move(change.evicted));
+  change.pod = nullptr;
   cluster_.Refresh();
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
@@ -81,6 +82,7 @@ class Transaction {
   ClusterState& cluster_;
   Binder::Members& placed_;
   std::vector<Change> changes_;
+  absl::flat_hash_map<absl::string_view, size_t> evicted_at_;  // in changes_, by uid
 };
 
 }  // namespace berth
