@@ -73,8 +73,7 @@ class CapacityScheduling final : public Plugin,
         preemption_(handle),
         status_(handle, book_, kName),
         refused_takers_(handle, book_, kName),
-        kept_places_(handle, book_),
-        tree_({handle, book_, preemption_, refused_takers_, expected_, short_rows_, kept_places_}),
+        tree_({handle, book_, preemption_, refused_takers_, expected_, short_rows_}),
         warnings_(handle, status_, kName) {
     ledger_.CountDevicesIn(handle);
     device_limits_->Set(handle.profile_name(), [this](const PodInfo& pod, const auto& known) {
@@ -108,7 +107,6 @@ class CapacityScheduling final : public Plugin,
   void OnPodAssigned(const PodInfo& pod, const NodeInfo& node) override {
     ledger_.Charge(pod, node.name());
     book_.OnAssigned(pod, node);
-    kept_places_.OnAssigned(pod);
     refused_takers_.FiguresChanged();
     NoteMissingClaims(pod, node);
     status_.Touch();
@@ -205,7 +203,6 @@ class CapacityScheduling final : public Plugin,
   RefusedTakers refused_takers_;
   ExpectedPods expected_;
   ShortRows short_rows_;
-  KeptPlaces kept_places_;
   TreeAdmission tree_;
   QuotaWarnings warnings_;
   IdentityMap<Symbol, ByUid> missing_claims_;  // nodes of pods

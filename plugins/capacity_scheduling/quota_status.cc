@@ -28,6 +28,12 @@ void SetAmount(const QuotaLine& line, __int128 amount, StatusAmounts& amounts) {
   amounts[line.ToString()].set_string(line.QuantityOf(clamped).ToString());
 }
 
+// In thousandths of what the line counts in: a mean is no whole number.
+void SetMean(const QuotaLine& line, double amount, StatusAmounts& amounts) {
+  const double milli = std::clamp(amount * line.QuantityOf(1).AsDouble() * 1000, 0.0, 9e18);
+  amounts[line.ToString()].set_string(Quantity::FromMilliValue(std::llround(milli)).ToString());
+}
+
 bool SameAmounts(const StatusAmounts& a, const StatusAmounts& b) {
   if (a.size() != b.size()) return false;
   return std::all_of(a.begin(), a.end(), [&](const auto& entry) {
@@ -124,7 +130,7 @@ void QuotaStatus::WriteAll() {
       SetAmount(of, tree.guarantee(quota, line), *status.mutable_guarantee());
       SetAmount(of, tree.borrowed(quota, line), *status.mutable_borrowed());
       if (!tree.HasHistory(quota)) continue;
-      SetAmount(of, std::llround(tree.UsedLately(quota, line)), *status.mutable_used_lately());
+      SetMean(of, tree.UsedLately(quota, line), *status.mutable_used_lately());
       status.mutable_used_lately_time()->set_seconds(absl::ToUnixSeconds(last_));
     }
     const auto& quota_object = object->As<api::ClusterQuota>();

@@ -37,9 +37,6 @@ class QuotaTrial final : public VictimTrial {
   // Nearer quotas first; of them, who borrowed most of the lines that are asked for; lower
   // priority; less work lost; later ones.
   std::vector<VictimUnit> Units() const override;
-  // From now on whom they may wait for as their quotas' shares say, though these evict nobody for
-  // that.
-  void GoByShares() { rule_.GoByShares(); }
   // From now on no pod of the first preemptor's group may be evicted: all of it starts, or nobody.
   void KeepOwnGroup() { kept_group_ = handle_.groups().GroupOfPod(first_.uid()).value_or(""); }
   // From now on they are also of quotas to which claims of others may pass.

@@ -227,9 +227,6 @@ Status TreeAdmission::PostFilter(CycleState& state, const PodInfo& pod,
     }
     requests = trial.RequestsByNode();
     may_reclaim = trial.MayReclaim(refused_takers_.RuleInTrial());
-    const bool waits = !result.nominated_node.has_value();
-    if (!waits && KeepPlace(state, pod, *quota, statuses, trial, result))
-      planned = Status::Success();
   }
   refused_takers_.Add(pod, *quota, std::move(requests), may_reclaim);
   return planned;
@@ -271,11 +268,6 @@ bool TreeAdmission::AnyLeavesFrom(absl::string_view node_name) const {
 Status TreeAdmission::PlanTaking(const FindPlaces& find_places, CycleState& state,
                                  const PodInfo& pod, const NodeStatuses& statuses,
                                  QuotaTrial& trial, PostFilterResult& result) {
-  return PlanOn(RowsToTry(state, statuses), find_places, state, pod, trial, result);
-}
-
-std::vector<NodeRow> TreeAdmission::RowsToTry(const CycleState& state,
-                                              const NodeStatuses& statuses) const {
   const TreeState& tree_state = *state.Find(kTreeState);
   std::vector<NodeRow> rows = statuses.RowsWith(Code::kUnschedulable);
   if (tree_state.without_room != nullptr) {
@@ -284,42 +276,6 @@ std::vector<NodeRow> TreeAdmission::RowsToTry(const CycleState& state,
     rows = std::move(all);
   }
   KeepInPlacement(state, rows);
-  return rows;
-}
-
-// The plan says who would go if its quota evicted for its share. They stay; what they leave is kept
-// for it. It stays with the node that it waits for.
-bool TreeAdmission::KeepPlace(CycleState& state, const PodInfo& pod, QuotaId quota,
-                              const NodeStatuses& statuses, QuotaTrial& trial,
-                              PostFilterResult& result) {
-  const QuotaTree& tree = book_.tree();
-  bool has_history = false;  // shares are to be had over time
-  for (QuotaId at = quota; at != QuotaTree::kCluster; at = tree.parent(at)) {
-    has_history |= tree.HasHistory(at);
-  }
-  if (!has_history) return false;
-  const bool evicts_for_shares = tree.spec(quota).reclaim != ReclaimStrategy::kGuarantee;
-  if (evicts_for_shares || handle_.groups().GroupOfPod(pod.uid()).has_value()) return false;
-  if (!kept_places_.MayKeep(pod, quota)) return false;
-  std::vector<NodeRow> rows = RowsToTry(state, statuses);
-  if (const QuotaPromise* const own = book_.FindPromise(*pod.identity())) {
-    const NodeRow row = handle_.nodes().FindRow(own->charge.node);
-    std::erase_if(rows, [&](NodeRow other) { return other != row; });
-  }
-  trial.GoByShares();
-  PostFilterResult kept;
-  if (!PlanOn(rows, nullptr, state, pod, trial, kept).ok()) {
-    kept_places_.GiveUp(quota);
-    return false;
-  }
-  kept_places_.Keep(pod, quota, kept.victims.size());
-  result = {.nominated_node = std::move(kept.nominated_node)};
-  return true;
-}
-
-Status TreeAdmission::PlanOn(const std::vector<NodeRow>& rows, const FindPlaces& find_places,
-                             CycleState& state, const PodInfo& pod, QuotaTrial& trial,
-                             PostFilterResult& result) {
   expected_.Refresh(handle_.nodes(), handle_.nominator());
   const auto plan = [&](PostFilterResult& planned) {
     std::unique_ptr<VictimList> units;

@@ -22,7 +22,6 @@
 #include "berth/preemption/victim_rules.h"
 #include "berth/quota/quota_tree.h"
 #include "plugins/capacity_scheduling/expected_pods.h"
-#include "plugins/capacity_scheduling/kept_places.h"
 #include "plugins/capacity_scheduling/quota_book.h"
 #include "plugins/capacity_scheduling/refused_takers.h"
 #include "plugins/capacity_scheduling/short_rows.h"
@@ -44,7 +43,6 @@ class TreeAdmission final : public NominationRules {
     RefusedTakers& refused_takers;
     ExpectedPods& expected;
     ShortRows& short_rows;
-    KeptPlaces& kept_places;
   };
   explicit TreeAdmission(const Parts& parts)
       : handle_(parts.handle),
@@ -53,7 +51,6 @@ class TreeAdmission final : public NominationRules {
         refused_takers_(parts.refused_takers),
         expected_(parts.expected),
         short_rows_(parts.short_rows),
-        kept_places_(parts.kept_places),
         rules_without_quota_(parts.handle, parts.book),
         borrowers_(parts.book) {}
 
@@ -113,16 +110,8 @@ class TreeAdmission final : public NominationRules {
                PreFilterResult& result, std::vector<NodeRow>& without_room);
   void LeaveOutNominated(const PodInfo& pod, QuotaId quota,
                          std::list<QuotaBook::WithoutNomination>& without);
-  // On one of the nodes that `statuses` say evicting might help on.
   Status PlanTaking(const FindPlaces& find_places, CycleState& state, const PodInfo& pod,
                     const NodeStatuses& statuses, QuotaTrial& trial, PostFilterResult& result);
-  std::vector<NodeRow> RowsToTry(const CycleState& state, const NodeStatuses& statuses) const;
-  Status PlanOn(const std::vector<NodeRow>& rows, const FindPlaces& find_places, CycleState& state,
-                const PodInfo& pod, QuotaTrial& trial, PostFilterResult& result);
-  // Whether a place is kept for the pod, for which nobody may be evicted: see KeptPlaces. After
-  // that the trial goes by shares.
-  bool KeepPlace(CycleState& state, const PodInfo& pod, QuotaId quota, const NodeStatuses& statuses,
-                 QuotaTrial& trial, PostFilterResult& result);
 
   Handle& handle_;
   QuotaBook& book_;
@@ -130,7 +119,6 @@ class TreeAdmission final : public NominationRules {
   RefusedTakers& refused_takers_;
   ExpectedPods& expected_;
   ShortRows& short_rows_;
-  KeptPlaces& kept_places_;
   RulesWithoutQuota rules_without_quota_;
   Borrowers borrowers_;
   const QuotaTrial* trial_ = nullptr;  // of the plan that is made, or null

@@ -8,6 +8,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "engine/group_preemption.h"
 
@@ -23,6 +24,7 @@ PodFailure& FailureToTell(const PodPtr& pod, AttemptResult& result) {
   if (known != result.failed.end()) return *known;
   PodFailure failure = result.failed.front();
   failure.pod = pod;
+  failure.nominated_node.reset();
   return result.failed.emplace_back(std::move(failure));
 }
 
@@ -166,7 +168,7 @@ void GroupPreemption::PlanMore(const AttemptRequest& request, const std::vector<
       std::string& message = FailureToTell(pod, result).message;
       const std::string& finding =
           other.answer == GroupAnswer::kPlan ? other.finding : other.evictions_finding;
-      if (finding.empty()) continue;
+      if (finding.empty() || absl::EndsWith(message, finding)) continue;
       if (!message.empty()) absl::StrAppend(&message, message.back() == '.' ? " " : ". ");
       absl::StrAppend(&message, finding);
     }

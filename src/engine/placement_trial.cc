@@ -18,6 +18,13 @@ namespace {
 
 using PodPtr = std::shared_ptr<const PodInfo>;
 
+// Of members that are placed: they would count twice.
+void EndNominations(const AttemptResult& result, Transaction& transaction) {
+  for (const Binder::Member& member : result.placed) {
+    transaction.Nominate(member.placement.pod, "");
+  }
+}
+
 }  // namespace
 
 PlacementTrial::PlacementTrial(const Context& context, const AttemptRequest& request,
@@ -289,6 +296,7 @@ bool PlacementTrial::Start(const Candidate& candidate, AttemptResult other) {
 // them. A placement of slices has none: a slice is whole or waits.
 void PlacementTrial::PlaceRest(const Candidate& candidate, AttemptResult& other) {
   Transaction planned(cluster_, other.placed);
+  EndNominations(other, planned);
   if (tiers_of_part_.empty()) {
     const NodeRow home = candidate.placement->rows.front();
     std::vector<const NodePlacement*> around;
@@ -374,6 +382,7 @@ void PlacementTrial::PlaceAround(absl::Span<const NodePlacement* const> placemen
     cycles_ += more.cycles;
     other.post_filters += more.post_filters;
     other.placed = std::move(more.placed);
+    EndNominations(other, planned);
     for (AttemptResult::Plan& plan : more.plans) {
       planned.Preempt(plan.pod, plan.result, request_.now);
       other.plans.push_back(std::move(plan));

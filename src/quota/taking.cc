@@ -227,29 +227,29 @@ bool TakingRule::OnSomeSide(const QuotaTaker& taker, const Test& test) const {
 }
 
 bool TakingRule::MayReclaim(const QuotaTaker& taker) const {
-  const QuotaSpec& spec = tree_.spec(taker.quota);
-  return spec.reclaim != ReclaimStrategy::kNever &&
+  const ReclaimStrategy strategy = tree_.spec(taker.quota).reclaim;
+  return strategy != ReclaimStrategy::kNever &&
          OnSomeSide(taker, [&](const QuotaTree::Branches& branches) {
            return StaysWithin(taker, branches, Bound::kGuarantee, nullptr) ||
-                  (goes_by_shares_ && StaysWithin(taker, branches, Bound::kShare, nullptr)) ||
-                  (spec.reclaim == ReclaimStrategy::kFairShare && EndsBeyondShare(taker, branches));
+                  (strategy == ReclaimStrategy::kFairShare && EndsBeyondShare(taker, branches));
          });
 }
 
 TakingVerdict TakingRule::WhyNotReclaim(const QuotaTaker& taker) const {
-  const QuotaSpec& spec = tree_.spec(taker.quota);
+  const ReclaimStrategy strategy = tree_.spec(taker.quota).reclaim;
   const auto stays_within = [&](const QuotaTree::Branches& branches) {
     return StaysWithin(taker, branches, Bound::kGuarantee, nullptr) ||
-           (ByShares(spec) && StaysWithin(taker, branches, Bound::kShare, nullptr));
+           (strategy == ReclaimStrategy::kFairShare &&
+            StaysWithin(taker, branches, Bound::kShare, nullptr));
   };
   if (taker.quota == QuotaTree::kCluster) return {};
-  if (spec.reclaim != ReclaimStrategy::kNever && OnSomeSide(taker, stays_within)) return {};
-  if (spec.reclaim == ReclaimStrategy::kNever) {
+  if (strategy != ReclaimStrategy::kNever && OnSomeSide(taker, stays_within)) return {};
+  if (strategy == ReclaimStrategy::kNever) {
     return {.taking = Taking::kNever, .quota = taker.quota};
   }
   TakingVerdict why;
   StaysWithin(taker, {taker.quota, taker.quota, tree_.parent(taker.quota)},
-              ByShares(spec) ? Bound::kShare : Bound::kGuarantee, &why);
+              strategy == ReclaimStrategy::kFairShare ? Bound::kShare : Bound::kGuarantee, &why);
   return why;
 }
 
@@ -260,13 +260,14 @@ bool TakingRule::MayGive(const QuotaTaker& taker, QuotaId holder) const {
   if (FenceBetween(taker.quota, holder, branches) != QuotaTree::kCluster) return false;
   const auto by = [&](Bound bound) {
     const bool may_take = StaysWithin(taker, branches, bound, nullptr) ||
-                          (MayEvenOut(bound) && EvensOut(taker, nullptr, branches));
+                          (bound == Bound::kShare && EvensOut(taker, nullptr, branches));
     return may_take && absl::c_any_of(taker.request, [&](const auto& asked) {
              return asked.second > 0 && tree_.Concerns(holder, asked.first) &&
                     IsAboveOn(asked.first, holder, branches, bound, nullptr);
            });
   };
-  return by(Bound::kGuarantee) || (ByShares(spec) && by(Bound::kShare));
+  return by(Bound::kGuarantee) ||
+         (spec.reclaim == ReclaimStrategy::kFairShare && by(Bound::kShare));
 }
 
 TakingVerdict TakingRule::MayTake(const QuotaTaker& taker, const QuotaHolder& holder) const {
@@ -300,10 +301,11 @@ TakingVerdict TakingRule::MayTake(const QuotaTaker& taker, const QuotaHolder& ho
   TakingVerdict why;
   const auto by = [&](Bound bound) {
     const bool may_take = StaysWithin(taker, branches, bound, &why) ||
-                          (MayEvenOut(bound) && EvensOut(taker, &holder, branches));
+                          (bound == Bound::kShare && EvensOut(taker, &holder, branches));
     return may_take && IsAbove(taker, holder, branches, bound, why);
   };
-  const bool may_take = by(Bound::kGuarantee) || (ByShares(spec) && by(Bound::kShare));
+  const bool may_take =
+      by(Bound::kGuarantee) || (spec.reclaim == ReclaimStrategy::kFairShare && by(Bound::kShare));
   if (!may_take) return why;
   return UnlessTooSoon(holder, branches.b, &QuotaSpec::reclaim_min_runtime);
 }

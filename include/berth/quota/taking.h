@@ -70,10 +70,6 @@ class TakingRule {
   // `tree` outlives this.
   TakingRule(const QuotaTree& tree, absl::Time now) : tree_(tree), now_(now), shares_(tree) {}
 
-  // From now on fair shares decide for takers of quotas with the strategy Guarantee as well: whom
-  // they may wait for, rather than evict. They stay within their share with all that they ask for.
-  void GoByShares() { goes_by_shares_ = true; }
-
   TakingVerdict MayTake(const QuotaTaker& taker, const QuotaHolder& holder) const;
 
   // Why the taker is due nothing of other quotas, whichever pods hold it; kYes if it is. Of quotas
@@ -87,10 +83,6 @@ class TakingRule {
 
  private:
   enum class Bound : uint8_t { kGuarantee, kShare };
-  bool MayEvenOut(Bound bound) const { return bound == Bound::kShare && !goes_by_shares_; }
-  bool ByShares(const QuotaSpec& taker) const {
-    return taker.reclaim == ReclaimStrategy::kFairShare || goes_by_shares_;
-  }
   // What a side may have by that bound, and what it has; of the ancestor itself, its own pods'.
   struct Side {
     __int128 bound, used;
@@ -129,7 +121,6 @@ class TakingRule {
 
   const QuotaTree& tree_;
   const absl::Time now_;
-  bool goes_by_shares_ = false;
   mutable QuotaShares shares_;
 };
 
