@@ -194,7 +194,7 @@ std::optional<PackingBound> PackingOf(const AttemptRequest& request, const NodeT
     others -= kind.members;
   }
   if (kinds.size() < (counted == nullptr ? 2 : 1)) return std::nullopt;
-  return PackingBound(std::move(kinds), others, std::move(counted));
+  return PackingBound(kinds, others, std::move(counted));
 }
 
 std::optional<GroupShortage> FindShortageTogether(const AttemptRequest& request,

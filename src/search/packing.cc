@@ -27,7 +27,7 @@ constexpr int64_t kUnknown = -1;
 
 }  // namespace
 
-PackingBound::PackingBound(std::vector<PodsOfKind> kinds, int64_t others,
+PackingBound::PackingBound(const std::vector<PodsOfKind>& kinds, int64_t others,
                            std::shared_ptr<const CountedNeeds> counted)
     : others_(others), counted_(std::move(counted)) {
   const size_t sorts = counted_ == nullptr ? 0 : counted_->sorts();

@@ -32,7 +32,7 @@ class PackingBound {
  public:
   // `others`: so many pods more of which it is not known what they need. `counted`: what else they
   // need, or null.
-  PackingBound(std::vector<PodsOfKind> kinds, int64_t others,
+  PackingBound(const std::vector<PodsOfKind>& kinds, int64_t others,
                std::shared_ptr<const CountedNeeds> counted = nullptr);
   bool has_counted() const { return counted_ != nullptr; }
 
