@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -71,29 +72,40 @@ std::unique_ptr<DryRunSums> SumsOf(SmallCluster& cluster, const CycleState& stat
   return DryRunSums::Make(cluster, *need, state, pod, cluster.FindNode("n"));
 }
 
+// Two runs of one preemptor on a random node, one of them by sums.
+struct TwoRuns {
+  explicit TwoRuns(Random& random) {
+    Fill(random, cluster);
+    pod = RandomPod(random, "preemptor").Obj();
+    plain.emplace(cluster, state, *pod, node());
+    by_sums.emplace(cluster, state, *pod, node());
+    std::unique_ptr<DryRunSums> sums = SumsOf(cluster, state, *pod);
+    EXPECT_NE(sums, nullptr);
+    UseSums(*by_sums, std::move(sums));
+  }
+  const NodeInfo& node() { return cluster.FindNode("n"); }
+
+  SmallCluster cluster;
+  PodPtr pod;
+  const CycleState state;
+  std::optional<DryRun> plain, by_sums;
+};
+
 TEST(DryRunSums, FindTheVictimsThatFiltersFind) {
   int with_victims = 0, without = 0;
   for (int seed = 1; seed <= 3000 && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     Random random(seed);
-    SmallCluster cluster;
-    Fill(random, cluster);
-    const PodPtr pod = RandomPod(random, "preemptor").Obj();
-    const CycleState state;
-    PriorityPreemptionRules rules(cluster, 100, 1);
-    const NodeInfo& node = cluster.FindNode("n");
-    DryRun plain(cluster, state, *pod, node), by_sums(cluster, state, *pod, node);
-    std::unique_ptr<DryRunSums> sums = SumsOf(cluster, state, *pod);
-    ASSERT_NE(sums, nullptr);
-    UseSums(by_sums, std::move(sums));
+    TwoRuns runs(random);
+    PriorityPreemptionRules rules(runs.cluster, 100, 1);
     PreemptionCandidate expected, found;
-    const Status expected_status = rules.SelectVictims(plain, DisruptionBudgets(), expected);
-    const int filtered = cluster.filter_calls;
-    const Status status = rules.SelectVictims(by_sums, DisruptionBudgets(), found);
+    const Status expected_status = rules.SelectVictims(*runs.plain, DisruptionBudgets(), expected);
+    const int filtered = runs.cluster.filter_calls;
+    const Status status = rules.SelectVictims(*runs.by_sums, DisruptionBudgets(), found);
     ASSERT_EQ(Text(status, found), Text(expected_status, expected));
-    EXPECT_EQ(Text(by_sums.node()), Text(plain.node()));
+    EXPECT_EQ(Text(runs.by_sums->node()), Text(runs.plain->node()));
     if (status.ok()) {
-      EXPECT_EQ(cluster.filter_calls, filtered) << "a filter was run";
+      EXPECT_EQ(runs.cluster.filter_calls, filtered) << "a filter was run";
     }
     ++(status.ok() ? with_victims : without);
   }
@@ -107,13 +119,9 @@ TEST(DryRunSums, FollowWhateverRulesDo) {
   for (int seed = 1; seed <= 1000 && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     Random random(seed);
-    SmallCluster cluster;
-    Fill(random, cluster);
-    const PodPtr pod = RandomPod(random, "preemptor").Obj();
-    const CycleState state;
-    const NodeInfo& node = cluster.FindNode("n");
-    DryRun plain(cluster, state, *pod, node), by_sums(cluster, state, *pod, node);
-    UseSums(by_sums, SumsOf(cluster, state, *pod));
+    TwoRuns runs(random);
+    DryRun &plain = *runs.plain, &by_sums = *runs.by_sums;
+    const NodeInfo& node = runs.node();
     std::vector<PodPtr> there(node.pods().begin(), node.pods().end()), gone;
     const bool restless = random.Percent(20);
     for (int step = 0; step < 30; ++step) {
